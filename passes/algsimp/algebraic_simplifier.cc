@@ -1,5 +1,6 @@
 #include "passes/algsimp/algebraic_simplifier.h"
 
+#include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo {
@@ -45,8 +46,8 @@ void AddShapeRules(const AlgebraicSimplifierOptions& options, RuleSafety allowed
   add(fixed ? algsimp::LaidOutMoveChainRules() : algsimp::MoveChainRules());
   if (!fixed && options.enable_hoist_transpose_of_reshape) add(algsimp::HoistTransposeRules());
   if (fixed) add(algsimp::LaidOutCopyRules());
-  add(options.supports_non_canonical_dots ? algsimp::TransposeOfAnyDotRules()
-                                          : algsimp::TransposeOfCanonicalDotRules());
+  add(algsimp::TransposeOfCanonicalDotRules());
+  if (options.supports_non_canonical_dots) add(algsimp::TransposeOfAnyDotRules());
   add(algsimp::LateTransposeRules());
   if (fixed) add(algsimp::LayoutRules());
   add(fixed ? algsimp::LaidOutTransposeOfBroadcastRules() : algsimp::TransposeOfBroadcastRules());
@@ -54,10 +55,39 @@ void AddShapeRules(const AlgebraicSimplifierOptions& options, RuleSafety allowed
   if (fixed) add(algsimp::ReshapeToBitcastRules());
 }
 
+// What becomes of dots, and of reductions, of which some are about dots: in the order in which the
+// first one that applies is the best.
+template <class Add>
+void AddDotAndReduceRules(const AlgebraicSimplifierOptions& options, const Add& add) {
+  add(algsimp::DotOfNothingRules());
+  if (options.enable_dot_to_multiply_rewrite) {
+    add(algsimp::DotToMultiplyRules());
+    add(algsimp::MoreDotsToMultiplyRules());
+  }
+  if (options.use_associative_reordering) add(algsimp::AssociativeDotRules());
+  if (options.enable_dot_strength_reduction) {
+    add(algsimp::DotStrengthRules());
+    if (!options.executing_on_cpu) add(algsimp::DotOfVectorRules());
+  }
+  add(algsimp::ReorderedDotRules());
+  add(algsimp::DotRules());
+  if (options.enable_move_dot_param_to_rhs) add(algsimp::ParameterToRhsRules());
+  add(algsimp::FreeReduceRules());
+  if (options.raise_slice_and_reduce_through_dot) add(algsimp::RaiseThroughDotRules());
+  const bool of_all_users = options.unconditionally_simplify_reduce_of_transpose_or_reshape;
+  add(algsimp::ReduceOfTransposeRules(of_all_users));
+  add(algsimp::ReduceOfReduceRules());
+  if (options.enable_reduce_of_reshape) add(algsimp::ReduceOfReshapeRules(of_all_users));
+  add(algsimp::ReduceOfConcatRules(options.enable_unconditional_reduce_of_concat_replacement));
+  if (options.supports_non_canonical_dots && options.enable_dot_strength_reduction)
+    add(algsimp::ReduceOfDotRules());
+  add(algsimp::ReduceOfBroadcastRules());
+}
+
 }  // namespace
 
 AlgebraicSimplifier::AlgebraicSimplifier(Options options)
-    : max_runs_(options.run_to_fixed_point ? kMaxRuns : 1) {
+    : options_(options), max_runs_(options.run_to_fixed_point ? kMaxRuns : 1) {
   const RuleSafety allowed = options.exact ? kExact : kReassociate;
   const bool fixed = options.is_layout_sensitive;
   const auto add = [&](std::span<const Rule> rules) { rules_.Add(rules, allowed); };
@@ -75,6 +105,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   }
   add(algsimp::AddSubtractRules());
   add(algsimp::MultiplyDivideRules());
+  if (options.enable_conv_add_multiply_reorder) add(algsimp::ConvAddMultiplyRules());
   if (options.executing_on_cpu && options.enable_sink_broadcast) {
     add(algsimp::CpuRules());
     if (options.enable_fast_math) add(algsimp::CpuComplexRules());
@@ -95,50 +126,52 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   if (!options.disable_dynamic_slice_to_slice_conversion) add(algsimp::DynamicSliceToSliceRules());
   add(algsimp::LateDynamicSliceRules());
   add(algsimp::ReduceRules());
+  if (options.enable_scalar_multiply_reduction) add(algsimp::ScalarMultiplyRules());
   add(algsimp::ConvolutionRules());
   if (options.enable_folding_pad_into_convolution) add(algsimp::FoldPadRules());
   add(algsimp::CollectiveRules());
   add(algsimp::BitcastRules());
   add(algsimp::GatherScatterRules());
   add(algsimp::SmallGatherRules(options.very_small_gather_size));
-  if (options.enable_sink_broadcast) add(algsimp::SinkBroadcastRules());
+  if (options.enable_sink_broadcast) {
+    if (!fixed && !options.executing_on_cpu) add(algsimp::ChainedConvAddRules());
+    add(algsimp::SinkBroadcastRules());
+  }
   if (options.enable_conditional_simplification) add(algsimp::ConditionalRules());
   if (options.enable_remove_no_op_reduce_precision) add(algsimp::NoOpReducePrecisionRules());
   if (options.use_convert_constant_folding) add(algsimp::ConvertConstantRules());
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
+  add(algsimp::WindowOfPadRules());
   if (fixed) {
     rules_.set_accept(MayReplaceWithLayout);
     if (options.rewrite_no_op_bitcast_convert_to_bitcast)
       add(algsimp::BitcastConvertToBitcastRules());
+    add(algsimp::LayoutReduceRules());
     if (options.enable_conv_simplification) add(algsimp::ConvolutionToDotRules());
     return;
   }
   rules_.set_accept(MayReplace);
+  AddDotAndReduceRules(options, add);
+  if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::SliceOfRunningRules());
   add(algsimp::RunningRules());
   add(algsimp::ChainRules());
   add(algsimp::FreeShapeRules());
   add(algsimp::FreeCopyRules());
-  if (options.raise_slice_and_reduce_through_dot) add(algsimp::SliceOfDotRules());
   add(algsimp::SliceOfReshapeRules());
   if (options.rewrite_reshape_transpose_as_slice_concatenate) add(algsimp::SpaceToDepthRules());
   add(algsimp::FreeConcatRules());
-  add(algsimp::FreeReduceRules());
-  if (options.enable_reduce_of_reshape) add(algsimp::ReduceOfReshapeRules());
-  add(algsimp::DotRules());
-  if (options.supports_non_canonical_dots) add(algsimp::NonCanonicalDotRules());
-  add(algsimp::FreeConvolutionRules());
   if (options.enable_conv_operand_swap) add(algsimp::ConvolutionSwapRules());
+  add(algsimp::FreeConvolutionRules());
   add(algsimp::SumOfScattersRules());
-  if (options.enable_dot_to_multiply_rewrite) add(algsimp::DotToMultiplyRules());
-  if (options.enable_dot_strength_reduction) {
-    add(algsimp::DotStrengthRules());
-    if (!options.executing_on_cpu) add(algsimp::DotOfVectorRules());
-  }
   if (options.enable_broadcast_degenerate_dimension)
     add(algsimp::BroadcastDegenerateRules(options.enable_sink_broadcast));
 }
 
 absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& context) {
+  const algsimp::ScopedDotChoices choices(
+      {options_.associative_reordering_threshold,
+       options_.raise_slice_and_reduce_through_dot_threshold,
+       options_.enable_move_dot_param_to_rhs && !options_.is_layout_sensitive});
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
     // Rules look at operands of operands, too, whose change alone does not call them again.

@@ -15,9 +15,7 @@
 // where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction
 // of dimensions of size 1 keeps a start value that is not the identity, and max(clamp(lo, x, hi),
 // lo) is the clamp only for constant bounds in order. Slices of reshapes are moved where newer
-// releases do it, also where the result has one dimension. Not here yet: what XLA's options for
-// reordering chains of dots, moving reductions through dots, and scalar factors of dots and
-// convolutions switch on; they are off there by default.
+// releases do it, also where the result has one dimension.
 #pragma once
 
 #include <string>
@@ -35,7 +33,6 @@ struct AlgebraicSimplifierOptions {
   bool rewrite_reshape_transpose_as_slice_concatenate = true;
   bool enable_hoist_transpose_of_reshape = false;
   bool enable_fold_transpose_into_scatter = false;
-  bool raise_slice_and_reduce_through_dot = false;  // slices only
   bool enable_fast_math = false;  // also rules that are wrong for NaN, infinities, and rounding
   bool enable_floats_are_real = false;  // also rules that change rounding
   bool minmax_propagate_nan = true;
@@ -44,15 +41,24 @@ struct AlgebraicSimplifierOptions {
   bool enable_dot_strength_reduction = true;
   bool supports_non_canonical_dots = true;  // several contracting, other orders of dimensions
   bool enable_dot_to_multiply_rewrite = true;
+  bool enable_move_dot_param_to_rhs = false;  // where what is no parameter stands there
+  bool use_associative_reordering = false;    // of dots of dots, and of what one operand is
+  double associative_reordering_threshold = 2.0;
+  bool raise_slice_and_reduce_through_dot = false;
+  double raise_slice_and_reduce_through_dot_threshold = 2.0;
   bool enable_window_reduce_to_reduce_replacement = true;
   bool enable_negative_padding_replacement = true;
   bool enable_dynamic_update_slice_to_pad_replacement = true;
   bool enable_broadcast_degenerate_dimension = true;
   bool enable_reduce_of_reshape = true;
-  bool enable_conv_simplification = true;  // to dots, when layouts are fixed
-  bool enable_conv_operand_swap = true;    // when the kernel is larger than the input
+  bool unconditionally_simplify_reduce_of_transpose_or_reshape = false;  // whoever else reads it
+  bool enable_unconditional_reduce_of_concat_replacement = true;  // of parts of different sizes
+  bool enable_conv_simplification = true;                         // to dots, when layouts are fixed
+  bool enable_conv_operand_swap = true;  // when the kernel is larger than the input
   bool enable_folding_pad_into_convolution = true;
-  int64_t very_small_gather_size = 4;  // at most 8: gathers that become selects
+  bool enable_conv_add_multiply_reorder = false;
+  bool enable_scalar_multiply_reduction = false;  // factors go where convolutions are smallest
+  int64_t very_small_gather_size = 4;             // at most 8: gathers that become selects
   bool disable_dynamic_slice_to_slice_conversion = false;
   bool enable_conditional_simplification = false;
   bool enable_remove_no_op_reduce_precision = false;
@@ -71,7 +77,6 @@ struct AlgebraicSimplifierOptions {
                  &O::rewrite_reshape_transpose_as_slice_concatenate),
         Optional("enable_hoist_transpose_of_reshape", &O::enable_hoist_transpose_of_reshape),
         Optional("enable_fold_transpose_into_scatter", &O::enable_fold_transpose_into_scatter),
-        Optional("raise_slice_and_reduce_through_dot", &O::raise_slice_and_reduce_through_dot),
         Optional("enable_fast_math", &O::enable_fast_math),
         Optional("enable_floats_are_real", &O::enable_floats_are_real),
         Optional("minmax_propagate_nan", &O::minmax_propagate_nan),
@@ -80,6 +85,12 @@ struct AlgebraicSimplifierOptions {
         Optional("enable_dot_strength_reduction", &O::enable_dot_strength_reduction),
         Optional("supports_non_canonical_dots", &O::supports_non_canonical_dots),
         Optional("enable_dot_to_multiply_rewrite", &O::enable_dot_to_multiply_rewrite),
+        Optional("enable_move_dot_param_to_rhs", &O::enable_move_dot_param_to_rhs),
+        Optional("use_associative_reordering", &O::use_associative_reordering),
+        Optional("associative_reordering_threshold", &O::associative_reordering_threshold),
+        Optional("raise_slice_and_reduce_through_dot", &O::raise_slice_and_reduce_through_dot),
+        Optional("raise_slice_and_reduce_through_dot_threshold",
+                 &O::raise_slice_and_reduce_through_dot_threshold),
         Optional("enable_window_reduce_to_reduce_replacement",
                  &O::enable_window_reduce_to_reduce_replacement),
         Optional("enable_negative_padding_replacement", &O::enable_negative_padding_replacement),
@@ -88,9 +99,15 @@ struct AlgebraicSimplifierOptions {
         Optional("enable_broadcast_degenerate_dimension",
                  &O::enable_broadcast_degenerate_dimension),
         Optional("enable_reduce_of_reshape", &O::enable_reduce_of_reshape),
+        Optional("unconditionally_simplify_reduce_of_transpose_or_reshape",
+                 &O::unconditionally_simplify_reduce_of_transpose_or_reshape),
+        Optional("enable_unconditional_reduce_of_concat_replacement",
+                 &O::enable_unconditional_reduce_of_concat_replacement),
         Optional("enable_conv_simplification", &O::enable_conv_simplification),
         Optional("enable_conv_operand_swap", &O::enable_conv_operand_swap),
         Optional("enable_folding_pad_into_convolution", &O::enable_folding_pad_into_convolution),
+        Optional("enable_conv_add_multiply_reorder", &O::enable_conv_add_multiply_reorder),
+        Optional("enable_scalar_multiply_reduction", &O::enable_scalar_multiply_reduction),
         Optional("very_small_gather_size", &O::very_small_gather_size),
         Optional("disable_dynamic_slice_to_slice_conversion",
                  &O::disable_dynamic_slice_to_slice_conversion),
@@ -112,6 +129,7 @@ class AlgebraicSimplifier final : public Pass {
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
+  Options options_;
   RuleSet rules_;
   int max_runs_;
 };

@@ -4,7 +4,7 @@
 //   dot(f32[8] x, f32[4] y) without contracting dimensions
 //       =>   multiply(broadcast(x), broadcast(y)), which becomes part of a loop
 //
-// Two rules of `algsimp` (rules_reshape.cc, rules_dot.cc), alone.
+// Two rules of `algsimp` (rules_transpose.cc, rules_dot.cc), alone.
 //
 // Requires: nothing.
 // Leaves alone: dots with other readers than the transpose; transposes that move batch dimensions;

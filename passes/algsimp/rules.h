@@ -27,6 +27,7 @@ std::span<const Rule> MovementRules();       // slice, concatenate, pad
 std::span<const Rule> DynamicSliceRules();
 std::span<const Rule> LateDynamicSliceRules();  // after DynamicSliceToSliceRules
 std::span<const Rule> ReduceRules();
+std::span<const Rule> LayoutReduceRules();  // for fixed layouts
 std::span<const Rule> ConvolutionRules();
 std::span<const Rule> CollectiveRules();  // all-reduce of constants, barriers
 std::span<const Rule> BitcastRules();
@@ -39,7 +40,11 @@ std::span<const Rule> TransposeOfBroadcastRules();
 std::span<const Rule> SliceOfReshapeRules();
 std::span<const Rule> FreeDynamicSliceRules();
 std::span<const Rule> FreeReduceRules();
+std::span<const Rule> ReduceOfReduceRules();
+std::span<const Rule> ReduceOfBroadcastRules();
 std::span<const Rule> FreeConcatRules();
+std::span<const Rule> DotOfNothingRules();
+std::span<const Rule> ReorderedDotRules();
 std::span<const Rule> DotRules();
 std::span<const Rule> FreeConvolutionRules();
 std::span<const Rule> SumOfScattersRules();
@@ -73,6 +78,8 @@ std::span<const Rule> BroadcastDegenerateRules(bool sink);
 std::span<const Rule> NegativePaddingRules();
 std::span<const Rule> UpdateToPadRules();
 std::span<const Rule> WindowToReduceRules();
+std::span<const Rule> WindowOfPadRules();  // after those
+std::span<const Rule> SliceOfRunningRules();
 std::span<const Rule> FoldPadRules();
 std::span<const Rule> ConvolutionSwapRules();
 std::span<const Rule> SmallGatherRules(int64_t size);  // of vectors of at most `size` elements
@@ -80,18 +87,26 @@ std::span<const Rule> ConditionalRules();
 std::span<const Rule> NoOpReducePrecisionRules();
 std::span<const Rule> ConvertConstantRules();
 std::span<const Rule> DynamicSliceToSliceRules();
-std::span<const Rule> ReduceOfReshapeRules();
+std::span<const Rule> ReduceOfTransposeRules(bool of_all_users);
+std::span<const Rule> ReduceOfReshapeRules(bool of_all_users);
+std::span<const Rule> ReduceOfConcatRules(bool of_all_shapes);
+std::span<const Rule> ReduceOfDotRules();
+std::span<const Rule> AssociativeDotRules();   // with DotChoices of dot_dims.h
+std::span<const Rule> RaiseThroughDotRules();  // the same
+std::span<const Rule> ParameterToRhsRules();
+std::span<const Rule> ScalarMultiplyRules();
+std::span<const Rule> ConvAddMultiplyRules();
+std::span<const Rule> ChainedConvAddRules();
 std::span<const Rule> DotStrengthRules();
 std::span<const Rule> DotOfVectorRules();
-std::span<const Rule> NonCanonicalDotRules();
 std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();
+std::span<const Rule> MoreDotsToMultiplyRules();
 std::span<const Rule> TransposeOfDotRules();           // of matrices: dot-simplifier's
-std::span<const Rule> TransposeOfCanonicalDotRules();  // without supports_non_canonical_dots
-std::span<const Rule> TransposeOfAnyDotRules();        // with it
+std::span<const Rule> TransposeOfCanonicalDotRules();  // of batches of them
+std::span<const Rule> TransposeOfAnyDotRules();        // with supports_non_canonical_dots
 std::span<const Rule> TransposeOfScatterRules();
 std::span<const Rule> HoistTransposeRules();
-std::span<const Rule> SliceOfDotRules();
 
 // ---- questions ----
 

@@ -146,6 +146,13 @@ Instruction* ConvSwapped(Instruction* conv, Rewriter& rewriter) {
                               AttrsPtr::Make(std::move(swapped)));
 }
 
+// Whether every value of `from` is one of `to`, of the same kind of numbers.
+bool IsTypeOrNarrower(ElementType from, ElementType to) {
+  const bool same_kind = (IsFloat(from) && IsFloat(to)) || (IsSigned(from) && IsSigned(to)) ||
+                         (IsUnsigned(from) && IsUnsigned(to));
+  return from == to || (same_kind && BitWidth(from) < BitWidth(to));
+}
+
 // A depthwise convolution whose windows see whole dimensions  =>  sum(x * broadcast(k)), reshaped
 Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
   const ConvolutionAttrs& attrs = Conv(conv);
@@ -157,8 +164,9 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
   if (attrs.feature_group_count != features || attrs.batch_group_count != 1 ||
       kernel->shape().dim(static_cast<int>(dims.kernel_input_feature)) != 1 ||
       kernel->shape().dim(static_cast<int>(dims.kernel_output_feature)) != features ||
-      !(attrs.sparsity_config == SparsityConfig{}) || x->shape().element_type() != type ||
-      kernel->shape().element_type() != type || type == ElementType::kPred ||
+      !(attrs.sparsity_config == SparsityConfig{}) ||
+      !IsTypeOrNarrower(x->shape().element_type(), type) ||
+      !IsTypeOrNarrower(kernel->shape().element_type(), type) || type == ElementType::kPred ||
       conv->shape().has_dynamic_dims() || conv->shape().IsZeroSized())
     return nullptr;
   // For each dimension of the result the one of the input, and of the kernel (-1: none).
@@ -180,6 +188,7 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
   }
   std::sort(summed.begin(), summed.end());
   if (!std::is_sorted(from_input.begin(), from_input.end())) x = rewriter.Transpose(x, from_input);
+  if (x->shape().element_type() != type) x = rewriter.Convert(x, type);
   DimVec order, sizes, places;  // of the kernel in the order of the result
   for (size_t i = 0; i < rank; ++i) {
     if (from_kernel[i] < 0) continue;
@@ -191,6 +200,7 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
     if (!Contains(order, dim)) order.push_back(dim);
   }
   if (!std::is_sorted(order.begin(), order.end())) kernel = rewriter.Transpose(kernel, order);
+  if (kernel->shape().element_type() != type) kernel = rewriter.Convert(kernel, type);
   kernel = rewriter.Broadcast(rewriter.Reshape(kernel, sizes), x->shape().dims(), places);
   Instruction* product = rewriter.Multiply(x, kernel);
   if (summed.empty()) return product;
@@ -206,6 +216,7 @@ int64_t PlaceInLayout(Shape shape, int64_t dim) {
 
 // A convolution with a kernel of one point, features being contiguous  =>
 //     bitcast(dot(bitcast(x), bitcast(k)))
+// One point has no order, and nothing between it and the next.
 Instruction* ConvToDot(Instruction* conv, Rewriter& rewriter) {
   const ConvolutionAttrs& attrs = Conv(conv);
   const ConvDimNumbers& dims = attrs.dim_labels;
@@ -219,7 +230,9 @@ Instruction* ConvToDot(Instruction* conv, Rewriter& rewriter) {
       return nullptr;
   }
   for (const WindowDim& dim : attrs.window.dims) {
-    if (dim.size != 1 || !IsPlain(dim)) return nullptr;
+    if (dim.size != 1 || dim.stride != 1 || dim.pad_low != 0 || dim.pad_high != 0 ||
+        dim.base_dilation != 1)
+      return nullptr;
   }
   if (!(x->shape().layout() == conv->shape().layout()) || dims.input_batch != dims.output_batch ||
       dims.input_feature != dims.output_feature || dims.input_spatial != dims.output_spatial ||

@@ -3,12 +3,11 @@
 
 #include "lib/analysis/region.h"
 #include "lib/math/accumulator.h"
+#include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
 namespace {
-
-const DotAttrs& Dims(const Instruction* dot) { return dot->attrs<DotAttrs>(); }
 
 DimVec FreeDims(Shape shape, const DimVec& batch, const DimVec& contracting) {
   DimVec dims;
@@ -48,10 +47,9 @@ bool MixesFloatsWithIntegers(const Instruction* dot) {
 }
 
 // A dot without contracting dimensions  =>  multiply(broadcast(x), broadcast(y))
-Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
-  const DotAttrs& attrs = Dims(dot);
-  if (!attrs.lhs_contracting_dims.empty() || attrs.algorithm != DotAlgorithm::kUnset ||
-      dot->shape().has_dynamic_dims() || dot->shape().element_type() == ElementType::kPred ||
+Instruction* OuterProduct(Instruction* dot, Rewriter& rewriter) {
+  const DotAttrs& attrs = DimsOf(dot);
+  if (!attrs.lhs_contracting_dims.empty() || dot->shape().has_dynamic_dims() ||
       MixesFloatsWithIntegers(dot))
     return nullptr;
   const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
@@ -81,6 +79,23 @@ Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
   return type == result ? product : rewriter.Convert(product, result);
 }
 
+Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
+  return DimsOf(dot).algorithm == DotAlgorithm::kUnset && !IsPred(dot->shape().element_type())
+             ? OuterProduct(dot, rewriter)
+             : nullptr;
+}
+
+// The same for dots of pred, and where the algorithm says what a multiplication of f32 does anyway.
+Instruction* MoreDotsToMultiply(Instruction* dot, Rewriter& rewriter) {
+  const bool all_pred = IsPred(dot->shape().element_type()) &&
+                        IsPred(dot->operand(0)->shape().element_type()) &&
+                        IsPred(dot->operand(1)->shape().element_type());
+  return all_pred || (DimsOf(dot).algorithm == DotAlgorithm::kF32F32F32 &&
+                      !IsPred(dot->shape().element_type()))
+             ? OuterProduct(dot, rewriter)
+             : nullptr;
+}
+
 // `x` in order, with as many free dimensions of the other operand as `sizes` has between batch and
 // contracting ones.
 Instruction* SpreadOver(Rewriter& rewriter, Instruction* x, const DimVec& batch,
@@ -97,7 +112,7 @@ Instruction* SpreadOver(Rewriter& rewriter, Instruction* x, const DimVec& batch,
 // reduce(multiply(x, y)) for a dot of which at least one operand has no free dimensions.
 Instruction* SumOfProducts(Instruction* dot, Rewriter& rewriter, const DimVec& lhs_free,
                            const DimVec& rhs_free) {
-  const DotAttrs& attrs = Dims(dot);
+  const DotAttrs& attrs = DimsOf(dot);
   const bool lhs_is_larger = !lhs_free.empty();
   Instruction* larger = lhs_is_larger ? InOrder(rewriter, dot->operand(0), attrs.lhs_batch_dims,
                                                 lhs_free, attrs.lhs_contracting_dims)
@@ -108,9 +123,16 @@ Instruction* SumOfProducts(Instruction* dot, Rewriter& rewriter, const DimVec& l
                                                   attrs.rhs_contracting_dims, sizes)
                                      : SpreadOver(rewriter, dot->operand(0), attrs.lhs_batch_dims,
                                                   attrs.lhs_contracting_dims, sizes);
+  // Of narrower operands products are exact in the type of the result, and wider ones stay wide.
+  ElementType type = dot->shape().element_type();
+  for (const Instruction* operand : {larger, other}) {
+    const ElementType wider = operand->shape().element_type();
+    if (IsFloat(type) && BitWidth(wider) > BitWidth(type)) type = wider;
+  }
+  if (larger->shape().element_type() != type) larger = rewriter.Convert(larger, type);
+  if (other->shape().element_type() != type) other = rewriter.Convert(other, type);
   Instruction* product =
       lhs_is_larger ? rewriter.Multiply(larger, other) : rewriter.Multiply(other, larger);
-  ElementType type = product->shape().element_type();
   type = AccumulatorType(math::Accumulation::kDot, type, math::Carrier::kInterpreter);
   if (product->shape().element_type() != type) product = rewriter.Convert(product, type);
   DimVec dims;
@@ -122,20 +144,24 @@ Instruction* SumOfProducts(Instruction* dot, Rewriter& rewriter, const DimVec& l
              : rewriter.Convert(sum, dot->shape().element_type());
 }
 
-// Whether the products of `dot` and their sums have one type, which the operands have, too.
+// Whether `dot` reads numbers of the kind of its result, and sums what it reads.
 bool IsPlainDot(const Instruction* dot) {
-  const DotAttrs& attrs = Dims(dot);
+  const DotAttrs& attrs = DimsOf(dot);
   const ElementType type = dot->shape().element_type();
-  return !attrs.lhs_contracting_dims.empty() && attrs.algorithm == DotAlgorithm::kUnset &&
-         dot->operand(0)->shape().element_type() == type &&
-         dot->operand(1)->shape().element_type() == type && type != ElementType::kPred &&
-         !dot->shape().has_dynamic_dims();
+  for (const Instruction* operand : dot->operands()) {
+    const ElementType own = operand->shape().element_type();
+    const bool same_kind = IsFloat(type) ? IsFloat(own) : IsInteger(type) && IsInteger(own);
+    if (own != type && !same_kind) return false;
+  }
+  return !attrs.lhs_contracting_dims.empty() && !IsPred(type) && !dot->shape().has_dynamic_dims() &&
+         (attrs.algorithm == DotAlgorithm::kUnset || attrs.algorithm == DotAlgorithm::kF32F32F32) &&
+         !IsLeftUnreduced(*dot);
 }
 
 // A dot of vectors (of batches of them)  =>  reduce(multiply(x, y))
 Instruction* DotToReduce(Instruction* dot, Rewriter& rewriter) {
   if (!IsPlainDot(dot)) return nullptr;
-  const DotAttrs& attrs = Dims(dot);
+  const DotAttrs& attrs = DimsOf(dot);
   const bool vectors =
       FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
           .empty() &&
@@ -146,7 +172,7 @@ Instruction* DotToReduce(Instruction* dot, Rewriter& rewriter) {
 // A dot with a vector (or batches)  =>  reduce(multiply(x, broadcast(y)))
 Instruction* DotOfVectorToReduce(Instruction* dot, Rewriter& rewriter) {
   if (!IsPlainDot(dot)) return nullptr;
-  const DotAttrs& attrs = Dims(dot);
+  const DotAttrs& attrs = DimsOf(dot);
   const DimVec lhs =
       FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
   const DimVec rhs =
@@ -178,13 +204,14 @@ Instruction* WithoutOnes(Rewriter& rewriter, Instruction* x) {
 Instruction* DotOfDegenerate(Instruction* dot, Rewriter& rewriter) {
   const Shape lhs = dot->operand(0)->shape();
   const Shape rhs = dot->operand(1)->shape();
-  if (lhs.has_dynamic_dims() || rhs.has_dynamic_dims() || dot->shape().IsZeroSized())
+  if (lhs.has_dynamic_dims() || rhs.has_dynamic_dims() || dot->shape().IsZeroSized() ||
+      IsLeftUnreduced(*dot))
     return nullptr;
   const auto has_ones = [](Shape shape) {
     return std::find(shape.dims().begin(), shape.dims().end(), 1) != shape.dims().end();
   };
   if (!has_ones(lhs) && !has_ones(rhs)) return nullptr;
-  DotAttrs attrs = Dims(dot);
+  DotAttrs attrs = DimsOf(dot);
   attrs.lhs_batch_dims = Renumbered(attrs.lhs_batch_dims, lhs);
   attrs.rhs_batch_dims = Renumbered(attrs.rhs_batch_dims, rhs);
   attrs.lhs_contracting_dims = Renumbered(attrs.lhs_contracting_dims, lhs);
@@ -204,9 +231,10 @@ Instruction* DotOfDegenerate(Instruction* dot, Rewriter& rewriter) {
 
 // dot(concatenate(x, y), c)  =>  dot(x, c1) + dot(y, c2), for matrices and constant c
 Instruction* DotOfConcat(Instruction* dot, Rewriter& rewriter) {
-  const DotAttrs& attrs = Dims(dot);
+  const DotAttrs& attrs = DimsOf(dot);
   if (!attrs.lhs_batch_dims.empty() || attrs.lhs_contracting_dims.size() != 1 ||
-      dot->operand(0)->shape().rank() != 2 || dot->operand(1)->shape().rank() != 2)
+      dot->operand(0)->shape().rank() != 2 || dot->operand(1)->shape().rank() != 2 ||
+      IsLeftUnreduced(*dot))
     return nullptr;
   for (int side = 0; side < 2; ++side) {
     Instruction* concat = dot->operand(side);
@@ -246,12 +274,13 @@ Instruction* DotOfTransposes(Instruction* dot, Rewriter& rewriter) {
   if (a->opcode() != Opcode::kTranspose || b->opcode() != Opcode::kTranspose) return nullptr;
   const DimVec& order = a->attrs<TransposeAttrs>().dimensions;
   const auto rank = static_cast<int64_t>(order.size());
-  DotAttrs attrs = Dims(dot);
+  DotAttrs attrs = DimsOf(dot);
   DimVec batch;
   for (int64_t i = 0; i + 2 < rank; ++i) batch.push_back(i);
   if (order != b->attrs<TransposeAttrs>().dimensions || rank < 2 || attrs.lhs_batch_dims != batch ||
       attrs.rhs_batch_dims != batch || attrs.lhs_contracting_dims != DimVec{rank - 1} ||
-      attrs.rhs_contracting_dims != DimVec{rank - 2} || dot->shape().has_dynamic_dims())
+      attrs.rhs_contracting_dims != DimVec{rank - 2} || dot->shape().has_dynamic_dims() ||
+      IsLeftUnreduced(*dot))
     return nullptr;
   const bool exchanges = order[static_cast<size_t>(rank) - 1] == rank - 2 &&
                          order[static_cast<size_t>(rank) - 2] == rank - 1;
@@ -272,11 +301,11 @@ Instruction* DotOfTransposes(Instruction* dot, Rewriter& rewriter) {
   return rewriter.Transpose(product, order);
 }
 
-// dot(dynamic-slice(c1, rows), c2)  =>  dynamic-slice(dot(c1, c2), rows), for constant matrices
+// dot(dynamic-slice(c1, row), c2)  =>  dynamic-slice(dot(c1, c2), row), for constant matrices
 Instruction* DotOfConstantRow(Instruction* dot, Rewriter& rewriter) {
-  const DotAttrs& attrs = Dims(dot);
+  const DotAttrs& attrs = DimsOf(dot);
   if (!attrs.lhs_batch_dims.empty() || attrs.lhs_contracting_dims.size() != 1 ||
-      dot->shape().rank() != 2)
+      dot->shape().rank() != 2 || IsLeftUnreduced(*dot))
     return nullptr;
   for (int side = 0; side < 2; ++side) {
     Instruction* slice = dot->operand(side);
@@ -284,6 +313,7 @@ Instruction* DotOfConstantRow(Instruction* dot, Rewriter& rewriter) {
     const int64_t dim = side == 0 ? attrs.lhs_contracting_dims[0] : attrs.rhs_contracting_dims[0];
     if (slice->opcode() != Opcode::kDynamicSlice || !constant->IsConstant() ||
         !slice->operand(0)->IsConstant() || slice->operand_count() != 3 ||
+        slice->shape().dim(static_cast<int>(1 - dim)) != 1 ||
         slice->shape().dim(static_cast<int>(dim)) !=
             slice->operand(0)->shape().dim(static_cast<int>(dim)))
       continue;
@@ -295,7 +325,7 @@ Instruction* DotOfConstantRow(Instruction* dot, Rewriter& rewriter) {
     Instruction* whole = rewriter.OpWithShape(Opcode::kDot, dot->shape().WithDimensions(sizes),
                                               operands, dot->attrs_ptr());
     Instruction* start = slice->operand(static_cast<int>(free) + 1);
-    Instruction* zero = rewriter.ScalarConstant(start->shape().element_type(), 0);
+    Instruction* zero = slice->operand(static_cast<int>(dim) + 1);  // the row is whole
     std::vector<Instruction*> starts = {start, zero};
     if (side == 1) starts = {zero, start};
     return rewriter.DynamicSlice(whole, starts, dot->shape().dims());
@@ -311,9 +341,8 @@ Instruction* ReduceOfDot(Instruction* reduce, Rewriter& rewriter) {
       CombinerOpcode(*reduce->to_apply()) != Opcode::kAdd || dot->shape().has_dynamic_dims() ||
       !reduce->shape().IsArray())
     return nullptr;
-  DotAttrs attrs = Dims(dot);
+  DotAttrs attrs = DimsOf(dot);
   const DimVec& summed_dims = reduce->attrs<ReduceAttrs>().dimensions;
-  if (attrs.algorithm != DotAlgorithm::kUnset) return nullptr;
   const DotAttrs old = attrs;
   const auto batch = static_cast<int64_t>(old.lhs_batch_dims.size());
   attrs.lhs_batch_dims.clear();
@@ -344,8 +373,8 @@ Instruction* ReduceOfDot(Instruction* reduce, Rewriter& rewriter) {
   return dims.empty() ? sum : rewriter.Reduce(sum, reduce->operand(1), dims, reduce->to_apply());
 }
 
+constexpr Rule kDotOfNothingRules[] = {{"dot-of-nothing", Opcode::kDot, kExact, DotOfNothing}};
 constexpr Rule kDotRules[] = {
-    {"dot-of-nothing", Opcode::kDot, kExact, DotOfNothing},
     {"dot-of-concatenate", Opcode::kDot, kReassociate, DotOfConcat},
     {"dot-of-constant-row", Opcode::kDot, kReassociate, DotOfConstantRow},
     {"dot-of-degenerate", Opcode::kDot, kReassociate, DotOfDegenerate},
@@ -353,19 +382,22 @@ constexpr Rule kDotRules[] = {
 };
 constexpr Rule kDotToMultiplyRules[] = {
     {"dot-to-multiply", Opcode::kDot, kReassociate, DotToMultiply}};
+constexpr Rule kMoreDotsToMultiplyRules[] = {
+    {"more-dots-to-multiply", Opcode::kDot, kReassociate, MoreDotsToMultiply}};
 constexpr Rule kDotStrengthRules[] = {{"dot-to-reduce", Opcode::kDot, kReassociate, DotToReduce}};
 constexpr Rule kDotOfVectorRules[] = {
     {"dot-of-vector", Opcode::kDot, kReassociate, DotOfVectorToReduce}};
-constexpr Rule kNonCanonicalDotRules[] = {
-    {"reduce-of-dot", Opcode::kReduce, kReassociate, ReduceOfDot},
-};
+constexpr Rule kReduceOfDotRules[] = {
+    {"reduce-of-dot", Opcode::kReduce, kReassociate, ReduceOfDot}};
 
 }  // namespace
 
+std::span<const Rule> DotOfNothingRules() { return kDotOfNothingRules; }
 std::span<const Rule> DotRules() { return kDotRules; }
 std::span<const Rule> DotToMultiplyRules() { return kDotToMultiplyRules; }
+std::span<const Rule> MoreDotsToMultiplyRules() { return kMoreDotsToMultiplyRules; }
 std::span<const Rule> DotStrengthRules() { return kDotStrengthRules; }
 std::span<const Rule> DotOfVectorRules() { return kDotOfVectorRules; }
-std::span<const Rule> NonCanonicalDotRules() { return kNonCanonicalDotRules; }
+std::span<const Rule> ReduceOfDotRules() { return kReduceOfDotRules; }
 
 }  // namespace hlo::algsimp

@@ -365,41 +365,6 @@ Instruction* PadNegative(Instruction* pad, Rewriter& rewriter) {
   return SliceLike(rewriter, x, ranges);
 }
 
-// slice(dot(a, b))  =>  dot(slice(a), slice(b)), as long as both keep a free dimension
-Instruction* SliceOfDot(Instruction* slice, Rewriter& rewriter) {
-  const Instruction* dot = slice->operand(0);
-  if (dot->opcode() != Opcode::kDot || slice->shape().has_dynamic_dims()) return nullptr;
-  const auto& attrs = dot->attrs<DotAttrs>();
-  auto next = static_cast<int64_t>(attrs.lhs_batch_dims.size());  // dimension of the result
-  SliceRanges ranges[2];
-  for (int side = 0; side < 2; ++side) {
-    const DimVec& batch = side == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims;
-    const DimVec& summed = side == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
-    const Shape shape = dot->operand(side)->shape();
-    int64_t larger = 0;
-    for (int64_t i = 0; i < shape.rank(); ++i) {
-      SliceRange range{0, shape.dim(static_cast<int>(i)), 1};
-      const auto place = std::find(batch.begin(), batch.end(), i) - batch.begin();
-      if (place < static_cast<int64_t>(batch.size())) {
-        range = Ranges(slice)[static_cast<size_t>(place)];
-      } else if (!Contains(summed, i)) {
-        range = Ranges(slice)[static_cast<size_t>(next++)];
-      }
-      larger += (range.limit - range.start + range.stride - 1) / range.stride > 1 ? 1 : 0;
-      ranges[side].push_back(range);
-    }
-    // Else the product becomes one of vectors, which is another rule's.
-    if (larger == static_cast<int64_t>(batch.size() + summed.size())) return nullptr;
-  }
-  Instruction* operands[2];
-  for (int side = 0; side < 2; ++side) {
-    Instruction* x = dot->operand(side);
-    const bool whole = IsWhole(x->shape(), ranges[side]);
-    operands[side] = whole ? x : SliceLike(rewriter, x, ranges[side]);
-  }
-  return rewriter.OpWithShape(Opcode::kDot, slice->shape(), operands, dot->attrs_ptr());
-}
-
 constexpr Rule kMovementRules[] = {
     {"slice-of-whole", Opcode::kSlice, kExact, SliceOfWhole},
     {"slice-redundant-stride", Opcode::kSlice, kExact, SliceRedundantStride},
@@ -419,7 +384,6 @@ constexpr Rule kFreeConcatRules[] = {
     {"concatenate-to-pad", Opcode::kConcatenate, kExact, ConcatToPad},
     {"concatenate-of-same", Opcode::kConcatenate, kExact, ConcatOfSame},
 };
-constexpr Rule kSliceOfDotRules[] = {{"slice-of-dot", Opcode::kSlice, kReassociate, SliceOfDot}};
 constexpr Rule kSliceOfReshapeRules[] = {
     {"slice-of-reshape", Opcode::kSlice, kExact, SliceOfReshape}};
 constexpr Rule kNegativePaddingRules[] = {{"pad-negative", Opcode::kPad, kExact, PadNegative}};
@@ -428,7 +392,6 @@ constexpr Rule kNegativePaddingRules[] = {{"pad-negative", Opcode::kPad, kExact,
 
 std::span<const Rule> MovementRules() { return kMovementRules; }
 std::span<const Rule> FreeConcatRules() { return kFreeConcatRules; }
-std::span<const Rule> SliceOfDotRules() { return kSliceOfDotRules; }
 std::span<const Rule> SliceOfReshapeRules() { return kSliceOfReshapeRules; }
 std::span<const Rule> NegativePaddingRules() { return kNegativePaddingRules; }
 

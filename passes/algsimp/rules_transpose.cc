@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 
@@ -105,7 +106,8 @@ Instruction* TransposeOfMatrixDot(Instruction* transpose, Rewriter& rewriter) {
 // free dimension on each side.
 Instruction* TransposeOfCanonicalDot(Instruction* transpose, Rewriter& rewriter) {
   Instruction* dot = transpose->operand(0);
-  if (dot->opcode() != Opcode::kDot || !dot->has_one_user() || dot->shape().rank() < 2)
+  if (dot->opcode() != Opcode::kDot || !dot->has_one_user() || dot->shape().rank() < 2 ||
+      HasItsParameterRight(*dot))
     return nullptr;
   const auto& attrs = dot->attrs<DotAttrs>();
   const auto batches = static_cast<int64_t>(attrs.lhs_batch_dims.size());
@@ -127,7 +129,8 @@ Instruction* TransposeOfCanonicalDot(Instruction* transpose, Rewriter& rewriter)
 //     =>  dot(b, a)
 Instruction* TransposeOfAnyDot(Instruction* transpose, Rewriter& rewriter) {
   Instruction* dot = transpose->operand(0);
-  if (dot->opcode() != Opcode::kDot || !dot->has_one_user()) return nullptr;
+  if (dot->opcode() != Opcode::kDot || !dot->has_one_user() || HasItsParameterRight(*dot))
+    return nullptr;
   DotAttrs attrs = dot->attrs<DotAttrs>();
   const auto batches = static_cast<int64_t>(attrs.lhs_batch_dims.size());
   const auto summed = static_cast<int64_t>(attrs.lhs_contracting_dims.size());

@@ -51,31 +51,49 @@ Instruction* SliceOfRunning(Instruction* slice, Rewriter& rewriter) {
   return rewriter.Reshape(whole, slice->shape().dims());
 }
 
-// The scalar constant that `x` has in every element, seen through what only moves or converts.
-Instruction* SplatThroughMoves(Instruction* x) {
-  while (x->opcode() == Opcode::kReshape || x->opcode() == Opcode::kBitcast ||
-         x->opcode() == Opcode::kSlice || x->opcode() == Opcode::kCopy)
+// The value of `type` that all elements of `x` have, seen through what only moves or converts; none
+// if `x` comes from no broadcast of a constant.
+std::optional<Literal> SplatThroughMoves(const Instruction* x, ElementType type) {
+  constexpr OpcodeSet kMoves = {Opcode::kReshape, Opcode::kBitcast, Opcode::kSlice, Opcode::kCopy};
+  std::vector<ElementType> types = {type};  // last conversion first
+  bool broadcast = false;
+  while (!x->IsConstant()) {
+    if (x->opcode() == Opcode::kConvert) {
+      types.push_back(x->shape().element_type());
+    } else if (x->opcode() == Opcode::kBroadcast && x->operand(0)->shape().IsEffectiveScalar()) {
+      broadcast = true;
+    } else if (!kMoves.Has(x->opcode())) {
+      return std::nullopt;
+    }
     x = x->operand(0);
-  return ScalarConstant(x);
+  }
+  if (!broadcast || !x->shape().IsEffectiveScalar() || x->literal().is_elided())
+    return std::nullopt;
+  absl::StatusOr<Literal> value = x->literal().Reshaped(Shape::Scalar(x->shape().element_type()));
+  while (value.ok() && !types.empty()) {
+    value = value->Converted(types.back());
+    types.pop_back();
+  }
+  if (!value.ok()) return std::nullopt;
+  return *std::move(value);
 }
 
-// A running sum of a constant c along dimension d  =>  convert(iota + 1) * c
+// A running sum of a constant c along dimension d  =>  c * convert(iota + 1)
 Instruction* RunningSumOfSplat(Instruction* op, Rewriter& rewriter) {
   const std::optional<DimVec> running = RunningDims(op);
   if (!running || running->size() != 1 || CombinerOpcode(*op->to_apply()) != Opcode::kAdd ||
       !Match(op->operand(1), m::Zero()) || op->shape().element_type() == ElementType::kPred)
     return nullptr;
-  const Instruction* splat = SplatThroughMoves(op->operand(0));
   const ElementType type = op->shape().element_type();
-  if (splat == nullptr || splat->shape().element_type() != type) return nullptr;
-  Instruction* places =
-      rewriter.Iota(op->shape().WithElementType(ElementType::kS32), (*running)[0]);
-  Instruction* count = rewriter.Add(places, SplatOf(rewriter, ElementType::kS32, 1, places));
-  if (type != ElementType::kS32) count = rewriter.Convert(count, type);
-  if (splat->literal().IsAll(1)) return count;
-  Literal value = splat->literal().Reshaped(Shape::Scalar(type));
-  return rewriter.Multiply(count,
-                           BroadcastLike(rewriter, rewriter.Constant(std::move(value)), count));
+  std::optional<Literal> value = SplatThroughMoves(op->operand(0), type);
+  if (!value) return nullptr;
+  const ElementType counter = type == ElementType::kS64 ? type : ElementType::kS32;
+  Instruction* places = rewriter.Iota(op->shape().WithElementType(counter), (*running)[0]);
+  Instruction* count = rewriter.Add(places, SplatOf(rewriter, counter, 1, places));
+  if (type != counter) count = rewriter.Convert(count, type);
+  if (value->IsAll(1)) return count;
+  return rewriter.Multiply(BroadcastLike(rewriter, rewriter.Constant(*std::move(value)), count),
+                           count);
 }
 
 // ---- the largest or smallest element and its place ----
@@ -103,6 +121,18 @@ std::optional<ComparisonDirection> WinningDirection(const Instruction* pred) {
   return std::nullopt;
 }
 
+bool IsNan(const Instruction* x) { return Compares(x, 0, 0, ComparisonDirection::kNe); }
+
+// Whether two predicates that give one direction are the same also in what they say of NaN.
+bool SayTheSame(const Instruction* a, const Instruction* b) {
+  if (a == b) return true;
+  const auto direction = WinningDirection(a);
+  const auto looks_at_nan = [](const Instruction* x) {
+    return x->opcode() == Opcode::kOr && (IsNan(x->operand(0)) || IsNan(x->operand(1)));
+  };
+  return direction && direction == WinningDirection(b) && looks_at_nan(a) == looks_at_nan(b);
+}
+
 // (value, place) x (value, place) -> the larger (kGt) or smaller (kLt) value with its place, the
 // smaller place of equal values.
 std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
@@ -122,7 +152,7 @@ std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
   if (!direction || stays->opcode() != Opcode::kOr) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
     const Instruction* tie = stays->operand(1 - side);
-    if (stays->operand(side) != wins || tie->opcode() != Opcode::kAnd) continue;
+    if (!SayTheSame(stays->operand(side), wins) || tie->opcode() != Opcode::kAnd) continue;
     for (int k = 0; k < 2; ++k) {
       if (Compares(tie->operand(k), 0, 2, ComparisonDirection::kEq) &&
           Compares(tie->operand(1 - k), 1, 3, ComparisonDirection::kLt))
@@ -148,7 +178,7 @@ std::optional<ComparisonDirection> MatchArgReduce(const Instruction* reduce) {
   }
   if (!Contains(dims, along) || !Match(reduce->operand(3), m::Zero())) return std::nullopt;
   const std::optional<ComparisonDirection> direction = ArgReduction(*reduce->to_apply());
-  if (!direction || !IsFloating(reduce->operand(0)) ||
+  if (!direction ||
       !IsIdentityOf(*direction == ComparisonDirection::kGt ? Opcode::kMaximum : Opcode::kMinimum,
                     *reduce->operand(2)))
     return std::nullopt;
@@ -174,7 +204,7 @@ Instruction* ArgReduceOfSplat(Instruction* reduce, Rewriter& rewriter) {
 
 // max(x), where arg-max(x) over the same dimensions is computed as well  =>  its value
 Instruction* MaxBesideArgMax(Instruction* reduce, Rewriter& rewriter) {
-  if (reduce->operand_count() != 2 || !IsFloating(reduce)) return nullptr;
+  if (reduce->operand_count() != 2 || !reduce->shape().IsArray()) return nullptr;
   const std::optional<Opcode> opcode = CombinerOpcode(*reduce->to_apply());
   if ((opcode != Opcode::kMaximum && opcode != Opcode::kMinimum) ||
       !IsIdentityOf(*opcode, *reduce->operand(1)))
@@ -190,8 +220,9 @@ Instruction* MaxBesideArgMax(Instruction* reduce, Rewriter& rewriter) {
   return nullptr;
 }
 
+constexpr Rule kSliceOfRunningRules[] = {
+    {"slice-of-running-reduction", Opcode::kSlice, kReassociate, SliceOfRunning}};
 constexpr Rule kRunningRules[] = {
-    {"slice-of-running-reduction", Opcode::kSlice, kReassociate, SliceOfRunning},
     {"running-sum-of-splat", Opcode::kReduceWindow, kReassociate, RunningSumOfSplat},
     {"arg-reduce-of-splat", Opcode::kReduce, kExceptSpecials, ArgReduceOfSplat},
     {"reduce-beside-arg-reduce", Opcode::kReduce, kExceptSpecials, MaxBesideArgMax},
@@ -199,6 +230,7 @@ constexpr Rule kRunningRules[] = {
 
 }  // namespace
 
+std::span<const Rule> SliceOfRunningRules() { return kSliceOfRunningRules; }
 std::span<const Rule> RunningRules() { return kRunningRules; }
 
 }  // namespace hlo::algsimp

@@ -5,6 +5,7 @@
 #include "lib/analysis/region.h"
 #include "passes/rewrite.h"
 #include "passes/util/channels.h"
+#include "passes/util/holds_every.h"
 #include "passes/util/lossless_convert.h"
 
 namespace hlo {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/support/contains.h"
+
 namespace hlo {
 namespace {
 
@@ -13,24 +15,49 @@ bool IsCanonicalSide(const DimVec& batch, const DimVec& contracting, Shape shape
   return true;
 }
 
+// The size of one dimension that is made of some; dynamic if one of those is.
+struct JoinedSize {
+  int64_t size = 1;
+  bool dynamic = false;
+
+  void Add(Shape shape, int64_t dim) {
+    size *= shape.dim(static_cast<int>(dim));
+    dynamic = dynamic || shape.is_dynamic(static_cast<int>(dim));
+  }
+  // One that is 1 may be left out.
+  bool IsNothing() const { return size == 1; }
+};
+
+Shape ShapeOf(ElementType type, const std::vector<JoinedSize>& dims) {
+  DimVec sizes;
+  for (const JoinedSize& dim : dims) sizes.push_back(dim.size);
+  Shape shape = Shape::Array(type, sizes);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].dynamic) shape = shape.WithDynamic(static_cast<int>(i), true);
+  }
+  return shape;
+}
+
 // One operand of a dot with its dimensions sorted by role.
 struct DotSide {
   DimVec batch, free, contracting;  // dimensions of the operand
-  DimVec batch_sizes;
-  int64_t free_size = 1;
-  int64_t contracting_size = 1;
+  std::vector<JoinedSize> batch_sizes;
+  JoinedSize free_size;
+  JoinedSize contracting_size;
 };
 
 DotSide SplitSide(const DimVec& batch, const DimVec& contracting, Shape shape) {
-  DotSide side{batch, {}, contracting, {}, 1, 1};
-  for (int64_t dim : batch) side.batch_sizes.push_back(shape.dim(static_cast<int>(dim)));
-  for (int64_t dim : contracting) side.contracting_size *= shape.dim(static_cast<int>(dim));
+  DotSide side;
+  side.batch = batch;
+  side.contracting = contracting;
+  for (int64_t dim : batch) side.batch_sizes.emplace_back().Add(shape, dim);
+  for (int64_t dim : contracting) side.contracting_size.Add(shape, dim);
   for (int dim = 0; dim < shape.rank(); ++dim) {
     if (std::find(batch.begin(), batch.end(), dim) != batch.end() ||
         std::find(contracting.begin(), contracting.end(), dim) != contracting.end())
       continue;
     side.free.push_back(dim);
-    side.free_size *= shape.dim(dim);
+    side.free_size.Add(shape, dim);
   }
   return side;
 }
@@ -41,11 +68,16 @@ Instruction* Rearranged(Rewriter& rewriter, Instruction* x, const DotSide& side,
   const DimVec& last = free_first ? side.contracting : side.free;
   order.insert(order.end(), middle.begin(), middle.end());
   order.insert(order.end(), last.begin(), last.end());
-  DimVec sizes = side.batch_sizes;
-  if (free_first && side.free_size != 1) sizes.push_back(side.free_size);
+  std::vector<JoinedSize> sizes = side.batch_sizes;
+  if (free_first && !side.free_size.IsNothing()) sizes.push_back(side.free_size);
   sizes.push_back(side.contracting_size);
-  if (!free_first && side.free_size != 1) sizes.push_back(side.free_size);
-  return rewriter.Reshape(rewriter.Transpose(x, order), sizes);
+  if (!free_first && !side.free_size.IsNothing()) sizes.push_back(side.free_size);
+  std::vector<JoinedSize> single;
+  for (const int64_t dim : order) single.emplace_back().Add(x->shape(), dim);
+  const ElementType type = x->shape().element_type();
+  Instruction* transposed = rewriter.OpWithShape(Opcode::kTranspose, ShapeOf(type, single), {x},
+                                                 AttrsPtr::Make(TransposeAttrs{order}));
+  return rewriter.OpWithShape(Opcode::kReshape, ShapeOf(type, sizes), {transposed});
 }
 
 }  // namespace
@@ -54,7 +86,9 @@ bool DotDecomposer::Matches(const Instruction& instruction) const {
   const auto& attrs = instruction.attrs<DotAttrs>();
   const Shape lhs = instruction.operand(0)->shape();
   const Shape rhs = instruction.operand(1)->shape();
-  if (lhs.has_dynamic_dims() || rhs.has_dynamic_dims()) return false;
+  for (const Shape shape : {lhs, rhs}) {
+    if (Contains(shape.dims(), Shape::kUnbounded)) return false;
+  }
   return !IsCanonicalSide(attrs.lhs_batch_dims, attrs.lhs_contracting_dims, lhs) ||
          !IsCanonicalSide(attrs.rhs_batch_dims, attrs.rhs_contracting_dims, rhs);
 }
@@ -70,18 +104,21 @@ absl::StatusOr<Instruction*> DotDecomposer::Expand(Instruction* dot, Rewriter& r
   canonical.lhs_batch_dims.clear();
   for (int64_t i = 0; i < batch; ++i) canonical.lhs_batch_dims.push_back(i);
   canonical.rhs_batch_dims = canonical.lhs_batch_dims;
-  canonical.lhs_contracting_dims = {batch + (lhs.free_size != 1 ? 1 : 0)};
+  canonical.lhs_contracting_dims = {batch + (lhs.free_size.IsNothing() ? 0 : 1)};
   canonical.rhs_contracting_dims = {batch};
-  DimVec sizes = lhs.batch_sizes;
-  if (lhs.free_size != 1) sizes.push_back(lhs.free_size);
-  if (rhs.free_size != 1) sizes.push_back(rhs.free_size);
+  std::vector<JoinedSize> sizes = lhs.batch_sizes;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    sizes[i].dynamic = sizes[i].dynamic || rhs.batch_sizes[i].dynamic;
+  if (!lhs.free_size.IsNothing()) sizes.push_back(lhs.free_size);
+  if (!rhs.free_size.IsNothing()) sizes.push_back(rhs.free_size);
   Instruction* x = Rearranged(rewriter, dot->operand(0), lhs, /*free_first=*/true);
   Instruction* y = Rearranged(rewriter, dot->operand(1), rhs, /*free_first=*/false);
-  Instruction* product = rewriter.OpWithShape(Opcode::kDot, dot->shape().WithDimensions(sizes),
-                                              {x, y}, AttrsPtr::Make(std::move(canonical)));
+  Instruction* product =
+      rewriter.OpWithShape(Opcode::kDot, ShapeOf(dot->shape().element_type(), sizes), {x, y},
+                           AttrsPtr::Make(std::move(canonical)));
   if (!dot->backend_config().empty())
     product->mutable_extras().backend_config = std::string(dot->backend_config());
-  return rewriter.Reshape(product, dot->shape().dims());
+  return rewriter.OpWithShape(Opcode::kReshape, dot->shape(), {product});
 }
 
 HLO_DEFINE_PASS(DotDecomposer)

@@ -9,9 +9,10 @@
 // contracting dimensions gets one of size 1. Batch sizes follow the listed order of the batch
 // dimensions on both sides (XLA's text of the reshape mixes two orders).
 //
-// Requires: nothing.  Ensures: each operand of each dot of static shapes is (batch…, free,
+// Requires: nothing.  Ensures: each operand of each dot of bounded sizes is (batch…, free,
 // contracting) or (batch…, contracting, free), without the free dimension where it has one element.
-// Leaves alone: dots in that form, dynamic shapes, fusion bodies.
+// A dimension made of several is dynamic if one of them is.
+// Leaves alone: dots in that form, sizes without a bound, fusion bodies.
 #pragma once
 
 #include "passes/expander.h"

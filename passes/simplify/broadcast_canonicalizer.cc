@@ -13,17 +13,19 @@ bool BroadcastCanonicalizer::Matches(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> BroadcastCanonicalizer::Expand(Instruction* broadcast,
                                                             Rewriter& rewriter) {
   const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
+  const Instruction* x = broadcast->operand(0);
   DimVec sorted = dims;
   std::sort(sorted.begin(), sorted.end());
-  DimVec order;
-  for (const int64_t dim : sorted)
-    order.push_back(std::find(dims.begin(), dims.end(), dim) - dims.begin());
-  Instruction* x = broadcast->operand(0);
-  Instruction* transposed = rewriter.Transpose(x, order);
-  if (x->shape().has_layout())
-    transposed->set_shape(transposed->shape().WithLayout(x->shape().layout()));
-  return rewriter.OpWithShape(Opcode::kBroadcast, broadcast->shape(), {transposed},
-                              AttrsPtr::Make(BroadcastAttrs{sorted}));
+  DimVec sizes(broadcast->shape().dims().begin(), broadcast->shape().dims().end());
+  DimVec order;  // for each dimension of the result the one of the sorted broadcast
+  for (int64_t i = 0; i < broadcast->shape().rank(); ++i) order.push_back(i);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    sizes[static_cast<size_t>(sorted[i])] = x->shape().dim(static_cast<int>(i));
+    order[static_cast<size_t>(dims[i])] = sorted[i];
+  }
+  return rewriter.OpWithShape(Opcode::kTranspose, broadcast->shape(),
+                              {rewriter.Broadcast(broadcast->operand(0), sizes, sorted)},
+                              AttrsPtr::Make(TransposeAttrs{order}));
 }
 
 HLO_DEFINE_PASS(BroadcastCanonicalizer)

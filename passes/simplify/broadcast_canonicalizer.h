@@ -1,7 +1,7 @@
 // Sorts the dimensions of broadcasts.
 //
 //   b = f32[5,3,4] broadcast(f32[4,5] x), dimensions={2,0}
-//       =>   t = f32[5,4] transpose(x), dimensions={1,0};   b = f32[5,3,4] broadcast(t), dimensions={0,2}
+//       =>   t = f32[4,3,5] broadcast(x), dimensions={0,2};   b = f32[5,3,4] transpose(t), dimensions={2,1,0}
 //
 // Ensures: `dimensions` of every broadcast outside fusion bodies are ascending.  Leaves
 // alone: dynamic shapes.

@@ -5,55 +5,49 @@
 namespace hlo {
 namespace {
 
-// Whether dimensions d and d + 1 are neighbours in memory.
-bool LieTogether(Shape shape, int64_t d) {
+// Whether `dims` are ascending neighbours that lie together in memory, in whatever order.
+bool LieTogether(Shape shape, const DimVec& dims) {
+  for (size_t i = 1; i < dims.size(); ++i) {
+    if (dims[i] != dims[i - 1] + 1) return false;
+  }
   const Layout* layout = shape.layout_or_null();
   if (layout == nullptr) return true;
   if (layout->HasProperties()) return false;
-  const auto at = std::find(layout->minor_to_major.begin(), layout->minor_to_major.end(), d + 1);
-  return at + 1 != layout->minor_to_major.end() && *(at + 1) == d;
+  const auto is_one = [&](int64_t dim) { return dim >= dims.front() && dim <= dims.back(); };
+  const auto& order = layout->minor_to_major;
+  const auto first = std::find_if(order.begin(), order.end(), is_one);
+  return std::all_of(first, first + static_cast<int64_t>(dims.size()), is_one);
 }
 
-// Whether batch dimension i + 1 is to be one with i.
-bool JoinsNext(const Instruction& dot, size_t i) {
-  const auto& attrs = dot.attrs<DotAttrs>();
-  const auto follows = [&](const DimVec& dims, Shape shape) {
-    return dims[i + 1] == dims[i] + 1 && LieTogether(shape, dims[i]);
+// The shape with one dimension for `count` from `first` on; what is left of the layout stays.
+Shape WithMergedDims(Shape shape, int64_t first, int64_t count) {
+  const auto place = [&](int64_t dim) {
+    if (dim <= first) return dim;
+    return dim < first + count ? int64_t{-1} : dim - count + 1;
   };
-  return follows(attrs.lhs_batch_dims, dot.operand(0)->shape()) &&
-         follows(attrs.rhs_batch_dims, dot.operand(1)->shape()) &&
-         LieTogether(dot.shape(), static_cast<int64_t>(i));
+  DimVec sizes;
+  for (int64_t dim = 0; dim < shape.rank(); ++dim) {
+    const int64_t size = shape.dim(static_cast<int>(dim));
+    if (place(dim) >= 0) {
+      sizes.push_back(size);
+    } else {
+      sizes[static_cast<size_t>(first)] *= size;
+    }
+  }
+  const Shape merged = shape.WithDimensions(sizes);
+  if (!shape.has_layout()) return merged;
+  Layout layout = shape.layout();
+  layout.minor_to_major.clear();
+  for (const int64_t dim : shape.layout().minor_to_major) {
+    if (place(dim) >= 0) layout.minor_to_major.push_back(place(dim));
+  }
+  return merged.WithLayout(layout);
 }
 
-// Dimensions of one array, some of which are one with the one before.
-class JoinedDimensions {
- public:
-  JoinedDimensions(Shape shape, const std::vector<int64_t>& joined) {
-    for (int64_t d = 0; d < shape.rank(); ++d) {
-      const int64_t size = shape.dim(static_cast<int>(d));
-      if (std::find(joined.begin(), joined.end(), d) != joined.end()) {
-        sizes_.back() *= size;
-      } else {
-        sizes_.push_back(size);
-      }
-      place_.push_back(static_cast<int64_t>(sizes_.size()) - 1);
-    }
-  }
-  const std::vector<int64_t>& sizes() const { return sizes_; }
-  // Their new numbers, each once.
-  DimVec Of(const DimVec& dims) const {
-    DimVec result;
-    for (const int64_t d : dims) {
-      const int64_t place = place_[static_cast<size_t>(d)];
-      if (result.empty() || result.back() != place) result.push_back(place);
-    }
-    return result;
-  }
-
- private:
-  std::vector<int64_t> sizes_;
-  DimVec place_;
-};
+DimVec AfterMerge(DimVec dims, int64_t first, int64_t by) {
+  for (int64_t& dim : dims) dim -= dim >= first ? by : 0;
+  return dims;
+}
 
 }  // namespace
 
@@ -62,35 +56,29 @@ bool DotDimensionMerger::Matches(const Instruction& instruction) const {
       instruction.operand(0)->shape().has_dynamic_dims() ||
       instruction.operand(1)->shape().has_dynamic_dims())
     return false;
-  const size_t batch = instruction.attrs<DotAttrs>().lhs_batch_dims.size();
-  for (size_t i = 0; i + 1 < batch; ++i) {
-    if (JoinsNext(instruction, i)) return true;
-  }
-  return false;
+  const auto& attrs = instruction.attrs<DotAttrs>();
+  return attrs.lhs_batch_dims.size() > 1 &&
+         LieTogether(instruction.operand(0)->shape(), attrs.lhs_batch_dims) &&
+         LieTogether(instruction.operand(1)->shape(), attrs.rhs_batch_dims);
 }
 
 absl::StatusOr<Instruction*> DotDimensionMerger::Expand(Instruction* dot, Rewriter& rewriter) {
   DotAttrs attrs = dot->attrs<DotAttrs>();
-  std::vector<int64_t> lhs_joined, rhs_joined, result_joined;
-  for (size_t i = 0; i + 1 < attrs.lhs_batch_dims.size(); ++i) {
-    if (!JoinsNext(*dot, i)) continue;
-    lhs_joined.push_back(attrs.lhs_batch_dims[i + 1]);
-    rhs_joined.push_back(attrs.rhs_batch_dims[i + 1]);
-    result_joined.push_back(static_cast<int64_t>(i) + 1);
-  }
-  const JoinedDimensions lhs(dot->operand(0)->shape(), lhs_joined);
-  const JoinedDimensions rhs(dot->operand(1)->shape(), rhs_joined);
-  const JoinedDimensions result(dot->shape(), result_joined);
-  attrs.lhs_batch_dims = lhs.Of(attrs.lhs_batch_dims);
-  attrs.lhs_contracting_dims = lhs.Of(attrs.lhs_contracting_dims);
-  attrs.rhs_batch_dims = rhs.Of(attrs.rhs_batch_dims);
-  attrs.rhs_contracting_dims = rhs.Of(attrs.rhs_contracting_dims);
+  const auto count = static_cast<int64_t>(attrs.lhs_batch_dims.size());
+  const int64_t lhs = attrs.lhs_batch_dims[0];
+  const int64_t rhs = attrs.rhs_batch_dims[0];
+  attrs.lhs_batch_dims = {lhs};
+  attrs.rhs_batch_dims = {rhs};
+  attrs.lhs_contracting_dims = AfterMerge(attrs.lhs_contracting_dims, lhs, count - 1);
+  attrs.rhs_contracting_dims = AfterMerge(attrs.rhs_contracting_dims, rhs, count - 1);
+  const auto merged = [&](Instruction* x, int64_t first) {
+    return rewriter.OpWithShape(Opcode::kReshape, WithMergedDims(x->shape(), first, count), {x});
+  };
   Instruction* product =
-      rewriter.OpWithShape(Opcode::kDot, Shape::Array(dot->shape().element_type(), result.sizes()),
-                           {rewriter.Reshape(dot->operand(0), lhs.sizes()),
-                            rewriter.Reshape(dot->operand(1), rhs.sizes())},
+      rewriter.OpWithShape(Opcode::kDot, WithMergedDims(dot->shape(), 0, count),
+                           {merged(dot->operand(0), lhs), merged(dot->operand(1), rhs)},
                            AttrsPtr::Make(std::move(attrs)));
-  return rewriter.Reshape(product, dot->shape().dims());
+  return rewriter.OpWithShape(Opcode::kReshape, dot->shape(), {product});
 }
 
 HLO_DEFINE_PASS(DotDimensionMerger)

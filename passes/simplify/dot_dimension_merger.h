@@ -4,10 +4,10 @@
 //     =>   reshape(dot(f32[6,4,5] reshape(a), f32[6,5,6] reshape(b)), lhs_batch_dims={0},
 //          rhs_batch_dims={0}, …)
 //
-// Requires: nothing.  Ensures: no two batch dimensions of a dot follow each other, in both operands
-// and in the same order.
+// Requires: nothing.  Ensures: the batch dimensions of a dot are one, or not all of them follow
+// each other, in both operands and in the same order.
 // Leaves alone: dynamic shapes, sparse operands, batch dimensions in different places, layouts
-// under which the two do not lie together; fusion bodies.
+// under which they do not lie together; fusion bodies.
 #pragma once
 
 #include "passes/expander.h"

@@ -35,8 +35,8 @@ int64_t OwnDimension(const DotAttrs& attrs, int other, Shape shape) {
 
 bool IsMergeableDot(const Instruction& dot) {
   return dot.opcode() == Opcode::kDot && dot.operand_count() == 2 && !dot.has_control_edges() &&
-         dot.operand(0) != dot.operand(1) && !dot.shape().has_dynamic_dims() &&
-         !dot.operand(0)->shape().has_dynamic_dims() && !dot.operand(1)->shape().has_dynamic_dims();
+         !dot.shape().has_dynamic_dims() && !dot.operand(0)->shape().has_dynamic_dims() &&
+         !dot.operand(1)->shape().has_dynamic_dims();
 }
 
 // What two dots must have in common, as text: all but the size along the dimension of their own.
@@ -60,6 +60,31 @@ std::string MergeKey(const SharedDot& shared) {
 int64_t DotBytes(const Instruction& dot) {
   return dot.shape().byte_size() + dot.operand(0)->shape().byte_size() +
          dot.operand(1)->shape().byte_size();
+}
+
+bool IsMatrixTranspose(const Instruction& x) {
+  return x.opcode() == Opcode::kTranspose && x.attrs<TransposeAttrs>().dimensions == DimVec{1, 0};
+}
+
+// [m,k] x [k,n] => [m,n], as dot_decomposer writes them
+bool IsMatrixProduct(const Instruction& dot) {
+  const auto& attrs = dot.attrs<DotAttrs>();
+  return attrs.lhs_batch_dims.empty() && dot.operand(0)->shape().rank() == 2 &&
+         dot.operand(1)->shape().rank() == 2 && attrs.lhs_contracting_dims == DimVec{1} &&
+         attrs.rhs_contracting_dims == DimVec{0};
+}
+
+// Whether dot(x, y) and dot(z, transpose(x)) can be one.
+bool AreAlikeCrossed(const Instruction& a, const Instruction& b) {
+  const auto& of_a = a.attrs<DotAttrs>();
+  const auto& of_b = b.attrs<DotAttrs>();
+  const Layout* layout_a = a.shape().layout_or_null();
+  const Layout* layout_b = b.shape().layout_or_null();
+  const bool same_layout = layout_a == nullptr || layout_b == nullptr || *layout_a == *layout_b;
+  return same_layout && of_a.operand_precision.values == of_b.operand_precision.values &&
+         of_a.algorithm == of_b.algorithm && a.shape().element_type() == b.shape().element_type() &&
+         a.operand(1)->shape().element_type() == b.operand(0)->shape().element_type() &&
+         a.shape().dim(0) == b.shape().dim(1);
 }
 
 constexpr size_t kFewDots = 32;  // dots of which each pair may be asked for
@@ -88,7 +113,8 @@ class DotsMerger {
         changed = true;
       }
     }
-    return changed;
+    ASSIGN_OR_RETURN(const bool crossed, MergeCrossed());
+    return changed || crossed;
   }
 
  private:
@@ -106,6 +132,77 @@ class DotsMerger {
         members.push_back(shared);
       }
     }
+    // As the module lists them.
+    std::stable_sort(order_.begin(), order_.end(),
+                     [](const Key& a, const Key& b) { return a.first < b.first; });
+    for (auto& [key, members] : groups_) {
+      std::stable_sort(members.begin(), members.end(), [](const SharedDot& a, const SharedDot& b) {
+        return a.dot->id() < b.dot->id();
+      });
+    }
+  }
+
+  // Those that `a` = dot(x, y) shares x with, which they have transposed on the right.
+  static std::vector<Instruction*> PartnersOf(const Instruction& a) {
+    std::vector<Instruction*> partners;
+    const auto add_dots = [&](const Instruction& rhs) {
+      for (Instruction* user : rhs.users()) {
+        if (IsMergeableDot(*user) && user->operand(1) == &rhs && IsMatrixProduct(*user))
+          partners.push_back(user);
+      }
+    };
+    if (IsMatrixTranspose(*a.operand(0))) add_dots(*a.operand(0)->operand(0));
+    for (const Instruction* user : a.operand(0)->users()) {
+      if (IsMatrixTranspose(*user)) add_dots(*user);
+    }
+    return partners;
+  }
+
+  // dot(x, y), dot(z, transpose(x))  =>  slices of dot(x, concatenate(y, transpose(z)))
+  absl::StatusOr<bool> MergeCrossed() {
+    bool changed = false;
+    for (Instruction* a : computation_.PostOrder()) {
+      if (a->is_dead() || !a->is_used() || !IsMergeableDot(*a) || !IsMatrixProduct(*a)) continue;
+      for (Instruction* b : PartnersOf(*a)) {
+        if (b == a || !AreAlikeCrossed(*a, *b) || std::min(DotBytes(*a), DotBytes(*b)) > limit_ ||
+            !IsIndependent({{a, 1}}, {b, 0}))
+          continue;
+        if (!context_.MayRewrite()) return changed;
+        RETURN_IF_ERROR(MergeCrossedPair(a, b));
+        context_.Count("merged", 2);
+        changed = true;
+        break;
+      }
+    }
+    return changed;
+  }
+
+  absl::Status MergeCrossedPair(Instruction* a, Instruction* b) {
+    for (const Instruction* dot : {a, b})
+      context_.Passed(*dot, "merged with one that has its operand transposed");
+    reachability_->Merge({a, b});
+    const uint32_t first_new = computation_.module().id_limit();
+    Rewriter builder(&computation_, context_);
+    builder.set_origin(a);
+    const int64_t rows = a->shape().dim(0);
+    const int64_t split = a->shape().dim(1);
+    const int64_t columns = split + b->shape().dim(0);
+    Instruction* other = builder.Transpose(b->operand(0), {1, 0});
+    Instruction* joined = builder.Concatenate({a->operand(1), other}, 1);
+    Instruction* product = builder.OpWithShape(Opcode::kDot, a->shape().WithDim(1, columns),
+                                               {a->operand(0), joined}, a->attrs_ptr());
+    Instruction* of_a = builder.Slice(product, {0, 0}, {rows, split});
+    builder.set_origin(b);
+    Instruction* part = builder.Slice(product, {0, split}, {rows, columns});
+    Instruction* of_b = builder.Transpose(part, {1, 0});
+    RETURN_IF_ERROR(builder.status());
+    for (Instruction* made : {other, joined, product, of_a, part, of_b})
+      reachability_->StandsFor(made, a);
+    of_a->set_shape(a->shape());
+    of_b->set_shape(b->shape());
+    ReplaceKeepingExtras(a, of_a, first_new);
+    ReplaceKeepingExtras(b, of_b, first_new);
+    return builder.status();
   }
 
   // Whether no two of them are independent: there is a path through all of them, as in the steps of
@@ -143,7 +240,9 @@ class DotsMerger {
         left.push_back(member);
         continue;
       }
-      bytes += more;
+      // What they share counts once.
+      bytes +=
+          chosen.empty() ? more : more - member.dot->operand(1 - member.other)->shape().byte_size();
       chosen.push_back(member);
     }
     members = std::move(left);
@@ -161,6 +260,12 @@ class DotsMerger {
     });
   }
 
+  // The layout of `like`, of the same number of dimensions.
+  static void KeepLayout(Instruction* joined, const Instruction* like) {
+    if (like->shape().has_layout())
+      joined->set_shape(joined->shape().WithLayout(like->shape().layout()));
+  }
+
   absl::Status Merge(const std::vector<SharedDot>& chosen) {
     std::vector<Instruction*> dots;
     std::vector<Instruction*> parts;
@@ -176,6 +281,7 @@ class DotsMerger {
     Instruction* const first = dots[0];
     b.set_origin(first);
     Instruction* joined = b.Concatenate(parts, chosen[0].own);
+    KeepLayout(joined, parts[0]);
     const DotAttrs& attrs = first->attrs<DotAttrs>();
     // The result: batch, what the left operand keeps, what the right one keeps.
     const int dim =

@@ -15,9 +15,7 @@ bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) 
   const Shape shape = instruction.shape();
   if (!shape.IsArray() || !shape.IsZeroSized() || shape.has_dynamic_dims()) return false;
   if (instruction.IsConstant() || instruction.has_control_edges()) return false;
-  if (!instruction.has_uses() &&
-      (!instruction.is_root() || instruction.opcode() == Opcode::kParameter))
-    return false;
+  if (!instruction.has_uses() && !instruction.is_root()) return false;
   return IsShardyShapeMarker(instruction) || !effects.Of(instruction);
 }
 
@@ -39,6 +37,7 @@ absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& c
       changed = true;
       if (instruction->opcode() == Opcode::kParameter) {
         instruction->ReplaceAllUsesWith(empty);
+        if (instruction->is_root()) computation->set_root(empty);
         continue;
       }
       if (instruction->sharding() != nullptr)
