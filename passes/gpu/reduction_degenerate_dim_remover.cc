@@ -48,7 +48,11 @@ bool ReductionDegenerateDimRemover::Matches(const Instruction& instruction) cons
     const Shape shape = instruction.operand(i)->shape();
     if (shape.has_dynamic_dims() || !HasUnitDim(shape)) return false;
   }
-  return !LargeReducedDims(instruction).empty() || (count == 1 && MayStartAgain(instruction));
+  if (!LargeReducedDims(instruction).empty()) return true;
+  // A bitcast, where the elements of the result lie as those of the operand.
+  const auto order = [](Shape shape) { return WithoutUnitDims(shape).layout().minor_to_major; };
+  return count == 1 && MayStartAgain(instruction) &&
+         order(instruction.operand(0)->shape()) == order(instruction.shape());
 }
 
 absl::StatusOr<Instruction*> ReductionDegenerateDimRemover::Expand(Instruction* reduce,
