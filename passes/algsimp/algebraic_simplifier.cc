@@ -154,7 +154,6 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   AddDotAndReduceRules(options, add);
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::SliceOfRunningRules());
   add(algsimp::RunningRules());
-  add(algsimp::ChainRules());
   add(algsimp::FreeShapeRules());
   add(algsimp::FreeCopyRules());
   add(algsimp::SliceOfReshapeRules());

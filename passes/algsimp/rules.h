@@ -49,7 +49,6 @@ std::span<const Rule> DotRules();
 std::span<const Rule> FreeConvolutionRules();
 std::span<const Rule> SumOfScattersRules();
 std::span<const Rule> RunningRules();  // running sums, arg-max
-std::span<const Rule> ChainRules();    // several reshapes and transposes at once
 // Rules for fixed layouts.
 std::span<const Rule> LayoutRules();
 std::span<const Rule> LaidOutCopyRules();
