@@ -236,46 +236,40 @@ void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, const T* rhs, 
 }
 
 #if HLO_KERNEL_VECTOR_BYTES == 64
-// Of quads: the instruction multiplies unsigned bytes of a row by signed ones of a column. A signed
-// row is packed with 128 added to each byte, and its sums have 128 times the column too much.
+// Four products of unsigned bytes of a row by signed ones of a column. In assembly: the rest of this
+// file is compiled for processors without the instruction.
+struct MultiplyAddQuads {
+  __attribute__((always_inline)) static void Run(Vector<uint32_t>& sum, Vector<uint32_t> row,
+                                                 Vector<uint32_t> column) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(row), "v"(column));
+  }
+};
+
+// Of quads: a signed row is packed with 128 added to each byte, and its sums have 128 times the
+// column too much.
 template <int kRows, int kVectors, bool kRowIsSigned>
-__attribute__((target("avx512vnni"))) void TileQuads(int64_t depth, const uint32_t* lhs,
-                                                     const uint32_t* rhs, uint32_t* tile,
-                                                     int64_t stride, bool accumulate) {
+void TileQuads(int64_t depth, const uint32_t* lhs, const uint32_t* rhs, uint32_t* tile,
+               int64_t stride, bool accumulate) {
   constexpr int kLanes = VectorOf<uint32_t>::kLanes;
   PrefetchTile<uint32_t, kRows>(tile, stride, kVectors * kLanes);
-  const __m512i high = _mm512_set1_epi8(-128);
-  __m512i sum[kRows][kVectors], excess[kVectors];
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) {
-    excess[v] = _mm512_setzero_si512();
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) sum[r][v] = _mm512_setzero_si512();
+  TileSums<uint32_t, kRows, kVectors, MultiplyAddQuads> sums;
+  sums.Clear();
+  TileSums<uint32_t, 1, kVectors, MultiplyAddQuads> excess;
+  excess.Clear();
+  for (int64_t k = 0; k < depth; ++k) {
+    sums.Add([lhs](int r) { return lhs[r]; }, rhs);
+    if constexpr (kRowIsSigned) excess.Add([](int) { return 0x80808080u; }, rhs);
+    lhs += kRows;
+    rhs += kVectors * kLanes;
   }
-  for (int64_t k = 0; k < depth; ++k, lhs += kRows, rhs += kVectors * kLanes) {
-    __m512i column[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      column[v] = _mm512_loadu_si512(rhs + v * kLanes);
-      if constexpr (kRowIsSigned) excess[v] = _mm512_dpbusd_epi32(excess[v], high, column[v]);
-    }
+  if constexpr (kRowIsSigned) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const __m512i row = _mm512_set1_epi32(static_cast<int>(lhs[r]));
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_dpbusd_epi32(sum[r][v], row, column[v]);
+      for (int v = 0; v < kVectors; ++v) sums.sum[r][v] -= excess.sum[0][v];
     }
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      uint32_t* const at = tile + r * stride + v * kLanes;
-      __m512i result = kRowIsSigned ? _mm512_sub_epi32(sum[r][v], excess[v]) : sum[r][v];
-      if (accumulate) result = _mm512_add_epi32(result, _mm512_loadu_si512(at));
-      _mm512_storeu_si512(at, result);
-    }
-  }
+  sums.Write(tile, stride, accumulate);
 }
 #endif
 
