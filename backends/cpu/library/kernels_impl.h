@@ -236,8 +236,8 @@ void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, const T* rhs, 
 }
 
 #if HLO_KERNEL_VECTOR_BYTES == 64
-// Four products of unsigned bytes of a row by signed ones of a column. In assembly: the rest of this
-// file is compiled for processors without the instruction.
+// Four products of unsigned bytes of a row by signed ones of a column. In assembly: the rest of
+// this file is compiled for processors without the instruction.
 struct MultiplyAddQuads {
   __attribute__((always_inline)) static void Run(Vector<uint32_t>& sum, Vector<uint32_t> row,
                                                  Vector<uint32_t> column) {
