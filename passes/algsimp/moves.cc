@@ -47,4 +47,13 @@ bool LiesAlike(Shape x, Shape result, const DimVec& dims) {
   return true;
 }
 
+Instruction* MoveOfRng(Instruction* move, Rewriter&) {
+  Instruction* rng = move->operand(0);
+  if (rng->opcode() != Opcode::kRng || rng->use_count() != 1 || rng->is_root() ||
+      move->has_control_edges() || move->shape().has_dynamic_dims())
+    return nullptr;
+  rng->set_shape(move->shape());
+  return rng;
+}
+
 }  // namespace hlo::algsimp

@@ -40,6 +40,10 @@ Instruction* DynamicSliceLike(Rewriter& rewriter, Instruction* x,
 Instruction* PadLike(Rewriter& rewriter, Instruction* x, Instruction* value, PaddingConfig padding,
                      const Instruction* like);
 
+// reshape(rng), transpose(rng)  =>  rng: the instruction itself takes the new shape, it draws the
+// same numbers. A rule.
+Instruction* MoveOfRng(Instruction* move, Rewriter&);
+
 // Whether dimensions `dims` of `result`, which are those of `x`, lie there as they lie in x.
 bool LiesAlike(Shape x, Shape result, const DimVec& dims);
 // An array of fixed size with a layout.

@@ -204,17 +204,6 @@ Instruction* ReshapeOfIota(Instruction* reshape, Rewriter& rewriter) {
   return nullptr;
 }
 
-// reshape(rng)  =>  rng
-// The instruction itself takes the new shape: it draws the same numbers.
-Instruction* ReshapeOfRng(Instruction* op, Rewriter&) {
-  Instruction* rng = op->operand(0);
-  if (rng->opcode() != Opcode::kRng || rng->use_count() != 1 || rng->is_root() ||
-      op->has_control_edges() || op->shape().has_dynamic_dims())
-    return nullptr;
-  rng->set_shape(op->shape());
-  return rng;
-}
-
 // reshape(dynamic-update-slice(a, u, i)) that adds or removes dimensions of size 1
 //     =>  dynamic-update-slice(reshape(a), reshape(u), i)
 Instruction* ReshapeOfUpdate(Instruction* reshape, Rewriter& rewriter) {
@@ -308,7 +297,7 @@ constexpr Rule kShapeRules[] = {
     {"broadcast-of-reshape", Opcode::kBroadcast, kExact, BroadcastOfReshape},
     {"reshape-of-nothing", Opcode::kReshape, kExact, ReshapeOfNothing},
     {"reshape-of-reshape", Opcode::kReshape, kExact, ReshapeOfReshape},
-    {"reshape-of-rng", Opcode::kReshape, kExact, ReshapeOfRng},
+    {"reshape-of-rng", Opcode::kReshape, kExact, MoveOfRng},
     {"reverse-of-ones", Opcode::kReverse, kExact, ReverseOfOnes},
     {"reverse-of-splat", Opcode::kReverse, kExact, SplatStays},
     {"sort-of-splat", Opcode::kSort, kExact, SplatStays},

@@ -34,17 +34,6 @@ Instruction* TransposeToReshape(Instruction* transpose, Rewriter& rewriter) {
   return ReshapeTo(rewriter, transpose->operand(0), transpose->shape());
 }
 
-// transpose(rng)  =>  rng
-// The instruction itself takes the new shape: it draws the same numbers.
-Instruction* TransposeOfRng(Instruction* op, Rewriter&) {
-  Instruction* rng = op->operand(0);
-  if (rng->opcode() != Opcode::kRng || rng->use_count() != 1 || rng->is_root() ||
-      op->has_control_edges() || op->shape().has_dynamic_dims())
-    return nullptr;
-  rng->set_shape(op->shape());
-  return rng;
-}
-
 // transpose(broadcast(x)) that keeps the order of x's dimensions  =>  broadcast(x)
 // Where layouts are fixed they, too, must agree: no broadcast is to hide a transpose.
 template <bool kLaidOut>
@@ -284,7 +273,7 @@ constexpr Rule kTransposeRules[] = {
 };
 constexpr Rule kLateTransposeRules[] = {
     {"transpose-to-reshape", Opcode::kTranspose, kExact, TransposeToReshape},
-    {"transpose-of-rng", Opcode::kTranspose, kReassociate, TransposeOfRng},
+    {"transpose-of-rng", Opcode::kTranspose, kReassociate, MoveOfRng},
 };
 constexpr Rule kTransposeOfBroadcastRules[] = {
     {"transpose-of-broadcast", Opcode::kTranspose, kExact, TransposeOfBroadcast<false>},

@@ -9,6 +9,7 @@
 #include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "lib/support/diagnostic.h"
+#include "lib/types/elided.h"
 
 namespace hlo {
 namespace {
@@ -60,14 +61,8 @@ bool HoldsConstant(const Instruction& value) {
                      [](const Instruction* e) { return HoldsConstant(*e); });
 }
 
-bool HasElided(const Literal& literal) {
-  if (literal.is_elided()) return true;
-  return literal.shape().IsTuple() &&
-         std::any_of(literal.elements().begin(), literal.elements().end(), HasElided);
-}
-
 bool IsElided(const Instruction& value) {
-  if (value.IsConstant()) return HasElided(value.literal());
+  if (value.IsConstant()) return HoldsElided(value.literal());
   if (value.opcode() == Opcode::kIota) return false;
   return std::any_of(value.operands().begin(), value.operands().end(),
                      [](const Instruction* e) { return IsElided(*e); });
