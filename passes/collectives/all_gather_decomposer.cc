@@ -9,7 +9,7 @@ namespace {
 
 // All all-reduces of a module constrain their layouts or none does: as those that are there do,
 // else as the gather does.
-bool ConstrainsLayout(const Instruction& gather) {
+bool ConstrainsLayoutOfSum(const Instruction& gather) {
   for (const Computation* computation : gather.module().computations()) {
     if (!computation->MayHold(Opcode::kAllReduce)) continue;
     for (const Instruction* instruction : computation->instructions()) {
@@ -34,7 +34,7 @@ absl::StatusOr<Instruction*> AllGatherDecomposer::Expand(Instruction* gather, Re
   AllReduceAttrs reduce_attrs;
   reduce_attrs.channel_id = attrs.channel_id;
   reduce_attrs.replica_groups = attrs.replica_groups;
-  reduce_attrs.constrain_layout = ConstrainsLayout(*gather);
+  reduce_attrs.constrain_layout = ConstrainsLayoutOfSum(*gather);
   reduce_attrs.use_global_device_ids = attrs.use_global_device_ids;
   Instruction* const position = PositionInGroup(*gather, rewriter);
   Instruction* zero = nullptr;  // made where there are other dimensions

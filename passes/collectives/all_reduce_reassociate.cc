@@ -5,6 +5,7 @@
 #include "lib/analysis/region.h"
 #include "passes/rewrite.h"
 #include "passes/util/channels.h"
+#include "passes/util/constrained_layout.h"
 #include "passes/util/holds_every.h"
 #include "passes/util/lossless_convert.h"
 
@@ -42,18 +43,6 @@ bool TakeTheSamePart(const Instruction& a, const Instruction& b) {
   return a.attrs_ptr() == b.attrs_ptr() && x.shape() == y.shape() &&
          std::equal(mine.begin() + 1, mine.end(), others.begin() + 1, others.end()) &&
          AreAlike(x, y);
-}
-
-bool ConstrainsLayouts(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    if (!computation->MayHold(Opcode::kAllReduce)) continue;
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kAllReduce &&
-          instruction->attrs<AllReduceAttrs>().constrain_layout)
-        return true;
-    }
-  }
-  return false;
 }
 
 // Puts what it reduces in the place of an all-reduce that nobody else needs.
@@ -154,7 +143,7 @@ absl::StatusOr<bool> AllReduceReassociate::ReassociateParts(Instruction* op, Pas
 }
 
 absl::StatusOr<bool> AllReduceReassociate::Run(Module& module, PassContext& context) {
-  if (ConstrainsLayouts(module)) return false;
+  if (AnyConstrainsLayout(module, Opcode::kAllReduce)) return false;
   next_channel_ = NextChannelId(module);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllReduce})) {

@@ -2,18 +2,12 @@
 
 #include "lib/analysis/region.h"
 #include "passes/collectives/collective_combiner.h"
+#include "passes/util/constrained_layout.h"
 
 namespace hlo {
 
 absl::StatusOr<bool> ReduceScatterCombiner::Run(Module& module, PassContext& context) {
-  for (const Computation* computation : module.computations()) {
-    if (!computation->MayHold(Opcode::kReduceScatter)) continue;
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kReduceScatter &&
-          instruction->attrs<ReduceScatterAttrs>().constrain_layout)
-        return false;
-    }
-  }
+  if (AnyConstrainsLayout(module, Opcode::kReduceScatter)) return false;
   const auto key = [&](const Instruction& scatter) -> std::string {
     const std::optional<Opcode> combine = CombinerOpcode(*scatter.to_apply());
     if (!combine) return "";

@@ -2,6 +2,7 @@
 
 #include "lib/analysis/region.h"
 #include "passes/collectives/unused_collectives.h"
+#include "passes/util/constrained_layout.h"
 
 namespace hlo {
 namespace {
@@ -53,14 +54,7 @@ constexpr Rule kReassociateRules[] = {
 ReduceScatterReassociate::ReduceScatterReassociate() : RewritePass(this, kReassociateRules) {}
 
 absl::StatusOr<bool> ReduceScatterReassociate::Run(Module& module, PassContext& context) {
-  for (const Computation* computation : module.computations()) {
-    if (!computation->MayHold(Opcode::kReduceScatter)) continue;
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kReduceScatter &&
-          instruction->attrs<ReduceScatterAttrs>().constrain_layout)
-        return false;
-    }
-  }
+  if (AnyConstrainsLayout(module, Opcode::kReduceScatter)) return false;
   const UnusedCollectives unused(module);
   ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
   if (changed) unused.RemoveOthers(module);

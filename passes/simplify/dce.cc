@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/analysis/side_effects.h"
+#include "passes/util/constrained_layout.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
@@ -12,15 +13,6 @@ namespace {
 constexpr std::string_view kLoopKeys[] = {
     "xla_disable_while_loop_dce", "xla.disable_while_loop_dce", "xla_preserve_tuple_indices",
     "xla.preserve_tuple_indices"};
-
-bool ConstrainsLayout(const Instruction& instruction) {
-  const AttrsPtr& attrs = instruction.attrs_ptr();
-  if (attrs.Is<AllReduceAttrs>()) return attrs.Get<AllReduceAttrs>().constrain_layout;
-  if (attrs.Is<AllGatherAttrs>()) return attrs.Get<AllGatherAttrs>().constrain_layout;
-  if (attrs.Is<ReduceScatterAttrs>()) return attrs.Get<ReduceScatterAttrs>().constrain_layout;
-  if (attrs.Is<AllToAllAttrs>()) return attrs.Get<AllToAllAttrs>().constrain_layout;
-  return false;  // the others have no such attribute
-}
 
 class DeadCode {
  public:
