@@ -12,6 +12,7 @@
 #include "passes/layout/layout_preferences.h"
 #include "passes/layout/literal_layout.h"
 #include "passes/layout_copy.h"
+#include "passes/util/constrained_layout.h"
 
 namespace hlo {
 namespace {
@@ -27,17 +28,6 @@ constexpr OpcodeSet kGiven = {Opcode::kBitcast,     Opcode::kInfeed,   Opcode::k
                               Opcode::kAsyncUpdate, Opcode::kAsyncDone};
 
 bool HasAllLayouts(Shape shape) { return shape == shape.WithMissingLayoutsFilled(); }
-
-bool ConstrainsLayout(const Instruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart)
-    return instruction.attrs<AllGatherAttrs>().constrain_layout;
-  if (opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart)
-    return instruction.attrs<AllReduceAttrs>().constrain_layout;
-  if (opcode == Opcode::kReduceScatter)
-    return instruction.attrs<ReduceScatterAttrs>().constrain_layout;
-  return opcode == Opcode::kAllToAll && instruction.attrs<AllToAllAttrs>().constrain_layout;
-}
 
 // The branch whose result the others take on.
 Computation* LargestBranch(const Instruction& conditional) {
