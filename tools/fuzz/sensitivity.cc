@@ -8,6 +8,7 @@
 #include <complex>
 #include <limits>
 
+#include "absl/container/flat_hash_set.h"
 #include "lib/analysis/region.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/builder.h"
@@ -131,6 +132,11 @@ bool SeesPadding(const Instruction& instruction) {
   });
 }
 
+// Is NaN when what it divides by is zero, and else no larger than that.
+bool IsRemainderOfFloats(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kRemainder && IsFloat(instruction.shape().element_type());
+}
+
 // Has another form that makes infinity or NaN of other numbers: statistics are sums that it rounds
 // to infinity before it divides.
 bool HasOtherForm(const Instruction& instruction) {
@@ -185,7 +191,8 @@ struct NoisyRun {
   // Of kBits, from element to element. Rising and falling ones order each two NaNs both ways.
   enum class Nans { kRandomSigns, kAlternatingSigns, kRisingBits, kFallingBits, kRandomBits };
   Nans nans = Nans::kRandomSigns;
-  bool varies = false;  // of kNoise: of very different sizes
+  bool varies = false;    // of kNoise: of very different sizes
+  bool divisors = false;  // of kGrid: what noise reaches and a remainder divides by, too
 };
 
 Literal NoiseFor(Shape shape, NoisyRun& run) {
@@ -414,6 +421,22 @@ void Reorder(Computation& computation) {
   }
 }
 
+// Remainders by what some of `choices` went into. Noise leaves little of what cancels, but hardly
+// ever nothing; with nothing they are NaN.
+std::vector<Instruction*> RemaindersAfter(const Computation& computation,
+                                          const std::vector<Instruction*>& choices) {
+  absl::flat_hash_set<const Instruction*> reached(choices.begin(), choices.end());
+  std::vector<Instruction*> remainders;
+  for (Instruction* instruction : computation.SequenceOrPostOrder()) {
+    for (const Instruction* operand : instruction->operands()) {
+      if (reached.contains(operand)) reached.insert(instruction);
+    }
+    if (IsRemainderOfFloats(*instruction) && reached.contains(instruction->operand(1)))
+      remainders.push_back(instruction);
+  }
+  return remainders;
+}
+
 void AddNoise(Computation& computation, NoisyRun& run) {
   std::vector<Instruction*> choices;
   for (Instruction* instruction : computation.instructions()) {
@@ -423,6 +446,10 @@ void AddNoise(Computation& computation, NoisyRun& run) {
     if (has_other_bits || MayRoundOtherwise(*instruction) ||
         (run.everywhere && IsArithmetic(*instruction)))
       choices.push_back(instruction);
+  }
+  if (run.divisors) {
+    for (Instruction* remainder : RemaindersAfter(computation, choices))
+      remainder->ReplaceOperand(1, Moved(remainder->operand(1), run));
   }
   for (Instruction* instruction : choices) {
     // A tuple as a whole: it may be a result, or go through a loop.
@@ -539,6 +566,12 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
       runs.push_back({NoisyRun::Kind::kMixture, FuzzRandom(static_cast<uint64_t>(run) + 1),
                       run % 2 == 0 ? 1.0 : -1.0, everywhere, NoisyRun::Nans::kRandomSigns, varies});
     }
+    if (thorough && AnyInstruction(module, IsRemainderOfFloats))
+      runs.push_back({.kind = NoisyRun::Kind::kGrid,
+                      .random = FuzzRandom(1),
+                      .sign = 1.0,
+                      .everywhere = everywhere,
+                      .divisors = true});
   }
   if (AnyInstruction(module, LooksAtBits) || AnyInstruction(module, IsScale)) {
     using Nans = NoisyRun::Nans;
@@ -702,7 +735,7 @@ Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
                                  : Evaluator(eval).Run(*copy, arguments);
     if (!result.ok()) continue;
     noise.runs.push_back(tests.empty() ? *result : result->element(0));
-    if (!tests.empty()) with_operands.push_back(*std::move(result));
+    if (!tests.empty() && !run.divisors) with_operands.push_back(*std::move(result));
   }
   if (!with_operands.empty()) {
     if (auto turned = WithTestsTurned(module, eval, arguments, tests, with_operands))
