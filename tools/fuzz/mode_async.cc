@@ -2,7 +2,8 @@
 // several devices of one process. For every valid module on the CPU, after passes that the bytes of
 // the input choose:
 //   - it comes to its end: nothing waits for ever
-//   - every device has what the interpreter computes, which does one thing after the other
+//   - every device has what the interpreter computes, which does one thing after the other; sums may
+//     be rounded in another way (sensitivity.h)
 #include <fmt/format.h>
 
 #include <chrono>
@@ -20,6 +21,7 @@
 #include "passes/pass_manager.h"
 #include "tools/fuzz/fuzz_mode.h"
 #include "tools/fuzz/module_limits.h"
+#include "tools/fuzz/sensitivity.h"
 #include "tools/support/random_arguments.h"
 #include "tools/support/runnable.h"
 
@@ -29,6 +31,7 @@ namespace {
 // So long no program of this mode takes, on a machine as busy as one likes.
 constexpr std::chrono::seconds kHang{60};
 constexpr size_t kMostAsyncDevices = 8;
+constexpr EquivalenceOptions kAsyncLimits = {.max_work = 1'000'000, .max_loop_iterations = 100};
 
 // Ends the process when it lives too long: processor time says nothing of what waits.
 class HangLimit final {
@@ -86,6 +89,33 @@ std::string FirstMessage(const absl::Status& status) {
   return DiagnosticsOf(status).front().message;
 }
 
+EvalOptions AsyncEval() {
+  EvalOptions eval;
+  eval.max_work = kAsyncLimits.max_work;
+  eval.max_loop_iterations = kAsyncLimits.max_loop_iterations;
+  return eval;
+}
+
+// "" when the results of `device` are the expected ones; all devices run with noise, too.
+std::string DifferenceOn(size_t device, const Module& module,
+                         const std::vector<std::vector<Literal>>& arguments, const Literal& actual,
+                         const Literal& expected) {
+  std::string difference = DifferenceBeyondNoise(actual, expected, {});
+  NoiseOptions noise = {.limits = kAsyncLimits};
+  noise.run = [&](const Module& noisy) -> absl::StatusOr<Literal> {
+    ASSIGN_OR_RETURN(std::vector<Literal> results,
+                     EvaluateOnDevices(noisy, arguments, AsyncEval()));
+    return std::move(results[device]);
+  };
+  for (const bool thorough : {false, true}) {
+    if (difference.empty()) return "";
+    noise.thorough = thorough;
+    difference =
+        DifferenceBeyondNoise(actual, expected, NoisyRuns(module, arguments[device], noise));
+  }
+  return difference;
+}
+
 }  // namespace
 
 std::string DescribeAsync(std::string_view input) {
@@ -109,10 +139,7 @@ std::string CheckAsync(std::string_view input) {
   std::vector<std::vector<Literal>> arguments;
   for (int64_t device = 0; device < mesh.devices(); ++device)
     arguments.push_back(RandomArguments(module, 7 + static_cast<uint64_t>(device)));
-  EvalOptions eval;
-  eval.max_work = 1'000'000;
-  eval.max_loop_iterations = 100;
-  const auto expected = EvaluateOnDevices(module, arguments, eval);
+  const auto expected = EvaluateOnDevices(module, arguments, AsyncEval());
   if (!expected.ok()) return "";  // refused, too much, or devices that do not meet
   const AsyncConfig config = AsyncConfigFor(input);
   std::unique_ptr<Module> copy = module.Clone();
@@ -131,7 +158,7 @@ std::string CheckAsync(std::string_view input) {
     return "cannot be compiled: " + FirstMessage(executable.status());
   }
   RunOptions options;
-  options.max_loop_iterations = eval.max_loop_iterations;
+  options.max_loop_iterations = kAsyncLimits.max_loop_iterations;
   const auto actual = RunOnDevices(module,
                                    [&](int64_t replica, int64_t partition,
                                        Communicator& communicator) -> absl::StatusOr<Literal> {
@@ -145,8 +172,10 @@ std::string CheckAsync(std::string_view input) {
                                    });
   if (!actual.ok()) return "cannot be run: " + FirstMessage(actual.status());
   for (size_t device = 0; device < actual->size(); ++device) {
-    if (!((*actual)[device] == (*expected)[device]))
-      return fmt::format("device {} computes something else than the interpreter", device);
+    const std::string difference =
+        DifferenceOn(device, module, arguments, (*actual)[device], (*expected)[device]);
+    if (!difference.empty())
+      return fmt::format("device {} computes something else: {}", device, difference);
   }
   return "";
 }
