@@ -5,6 +5,7 @@
 #include "backends/common/stored_array.h"
 #include "lib/analysis/live_range.h"
 #include "lib/eval/evaluator.h"
+#include "lib/ir/async_chain.h"
 
 namespace hlo {
 namespace {
@@ -14,8 +15,8 @@ constexpr int64_t kMostIterations = 1000;
 
 class Runner {
  public:
-  Runner(const Module& module, const BufferAssignment& buffers)
-      : module_(module), buffers_(buffers), ranges_(buffers.values()) {
+  Runner(const Module& module, const BufferAssignment& buffers, BackgroundRuns background)
+      : module_(module), buffers_(buffers), background_(background), ranges_(buffers.values()) {
     for (const Allocation& allocation : buffers.allocations())
       memory_.emplace_back(static_cast<size_t>(allocation.size), kPoison);
     FindDeaths();
@@ -124,10 +125,22 @@ class Runner {
     if (opcode == Opcode::kCall) return RunComputation(*instruction.to_apply());
     if (opcode == Opcode::kWhile) return RunLoop(instruction);
     if (opcode == Opcode::kConditional) return RunBranch(instruction);
+    if (opcode == Opcode::kAsyncUpdate) return absl::OkStatus();
+    if (opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncDone) return RunEnd(instruction);
     std::vector<Literal> operands;
     for (const Instruction* operand : instruction.operands()) operands.push_back(Load(*operand));
     ASSIGN_OR_RETURN(const Literal value, evaluator_.EvaluateInstruction(instruction, operands));
     return Store(value, instruction);
+  }
+
+  // Of a pair: its computation runs at one of the two.
+  absl::Status RunEnd(const Instruction& end) {
+    const bool is_start = end.opcode() == Opcode::kAsyncStart;
+    const Instruction* const start = is_start ? &end : AsyncStartOf(end);
+    if (start == nullptr || start->call_count() == 0)
+      return Unsupported(end.loc(), "`{}`, whose start is not in its computation", end.name());
+    if (is_start != (background_ == BackgroundRuns::kAtStart)) return absl::OkStatus();
+    return RunComputation(*start->call(0));
   }
 
   absl::Status RunBranch(const Instruction& conditional) {
@@ -150,6 +163,7 @@ class Runner {
 
   const Module& module_;
   const BufferAssignment& buffers_;
+  const BackgroundRuns background_;
   const LiveRanges ranges_;
   Evaluator evaluator_;
   std::vector<std::vector<uint8_t>> memory_;                              // by allocation
@@ -159,8 +173,9 @@ class Runner {
 }  // namespace
 
 absl::StatusOr<Literal> PoisonedRun(const Module& module, const BufferAssignment& buffers,
-                                    absl::Span<const Literal> arguments) {
-  return Runner(module, buffers).Run(arguments);
+                                    absl::Span<const Literal> arguments,
+                                    BackgroundRuns background) {
+  return Runner(module, buffers, background).Run(arguments);
 }
 
 }  // namespace hlo

@@ -23,9 +23,13 @@ namespace fs = std::filesystem;
 constexpr uintmax_t kMostBytes = 100'000;  // of a file, and
 constexpr int64_t kMostWork = 1 << 22;     // elements of a run: the test is to take seconds
 
-// What buffer assignment requires of a module.
-constexpr std::string_view kBefore =
+// What buffer assignment requires of a module; with one thing at a time, and with whatever is
+// asynchronous done in the background.
+constexpr std::string_view kInTurn =
     "buffers-to-arrays,async-to-call,bitcast-expander,flatten-call-graph,copy-insertion{dense}";
+constexpr std::string_view kInBackground =
+    "buffers-to-arrays,async-to-call{background_us=0},bitcast-expander,flatten-call-graph,"
+    "call-to-async,copy-insertion{dense}";
 
 // Above the folder the test runs in.
 fs::path Testdata() {
@@ -68,52 +72,78 @@ bool IsDeterministic(const Module& module) {
   return true;
 }
 
-// Whether the program could be run both ways; then the results were compared.
-bool CheckProgram(const std::string& text) {
+bool HasBackground(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* i : computation->instructions()) {
+      if (i->opcode() == Opcode::kAsyncStart) return true;
+    }
+  }
+  return false;
+}
+
+// Whether an operation may write its result over an operand where the hardware could.
+AssignmentHooks Hooks(bool in_place) {
+  AssignmentHooks hooks;
+  hooks.can_share = [in_place](const Instruction& instruction, int operand, int leaf) {
+    const std::vector<InPlacePair> pairs = InPlacePairs(instruction);
+    return in_place && std::any_of(pairs.begin(), pairs.end(), [&](const InPlacePair& pair) {
+             return pair.operand == operand && pair.operand_leaf == 0 && pair.leaf == leaf;
+           });
+  };
+  return hooks;
+}
+
+struct Compared {
+  bool all = false;         // run in every way
+  bool background = false;  // something of it in the background
+};
+
+// Runs the program after `passes` in its memory, in every way; compares what could be run.
+Compared CheckProgram(const std::string& text, std::string_view passes) {
   absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(text);
-  if (!parsed.ok()) return false;
+  if (!parsed.ok()) return {};
   Module& module = **parsed;
   PassContext context;
-  if (!Verify(module, VerifierOptions()).ok() || !MeaningWarnings(module).empty()) return false;
-  if (!IsDeterministic(module) || !RunPipelineText(kBefore, module, context).ok()) return false;
+  if (!Verify(module, VerifierOptions()).ok() || !MeaningWarnings(module).empty()) return {};
+  if (!IsDeterministic(module) || !RunPipelineText(passes, module, context).ok()) return {};
   const std::vector<Literal> arguments = RandomArguments(module, 1);
   EvalOptions limits;
   limits.max_loop_iterations = 900;
   limits.max_work = kMostWork;
   const absl::StatusOr<Literal> expected = Evaluator(limits).Run(module, arguments);
-  if (!expected.ok()) return false;
-  bool compared = false;
+  if (!expected.ok()) return {};
+  const bool has_background = HasBackground(module);
   for (const bool in_place : {false, true}) {
-    AssignmentHooks hooks;
-    hooks.can_share = [in_place](const Instruction& instruction, int operand, int leaf) {
-      const std::vector<InPlacePair> pairs = InPlacePairs(instruction);
-      return in_place && std::any_of(pairs.begin(), pairs.end(), [&](const InPlacePair& pair) {
-               return pair.operand == operand && pair.operand_leaf == 0 && pair.leaf == leaf;
-             });
-    };
-    const auto buffers = BufferAssignment::Make(module, hooks);
-    if (!buffers.ok()) return false;
-    const absl::StatusOr<Literal> result = PoisonedRun(module, **buffers, arguments);
-    if (!result.ok()) return false;
-    INFO((*buffers)->ToString());
-    CHECK(*result == *expected);
-    compared = true;
+    const auto buffers = BufferAssignment::Make(module, Hooks(in_place));
+    if (!buffers.ok()) return {};
+    for (const BackgroundRuns when : {BackgroundRuns::kAtStart, BackgroundRuns::kAtDone}) {
+      if (when == BackgroundRuns::kAtDone && !has_background) continue;
+      const absl::StatusOr<Literal> result = PoisonedRun(module, **buffers, arguments, when);
+      if (!result.ok()) return {};
+      INFO((*buffers)->ToString());
+      CHECK(*result == *expected);
+    }
   }
-  return compared;
+  return {.all = true, .background = has_background};
 }
 
 TEST_CASE("programs run in the memory that is assigned to them", "[common][buffers]") {
   const fs::path testdata = Testdata();
-  int compared = 0;
+  int compared = 0, background = 0;
   for (const std::string_view folder :
        {"analysis", "models", "ops", "passes", "regress", "run", "tools"}) {
     for (const fs::path& file : FilesBelow(testdata / folder)) {
       if (fs::file_size(file) > kMostBytes) continue;
       INFO(file.string());
-      for (const std::string& section : Sections(file)) compared += CheckProgram(section) ? 1 : 0;
+      for (const std::string& section : Sections(file)) {
+        compared += CheckProgram(section, kInTurn).all ? 1 : 0;
+        if (section.find("async") != std::string::npos)
+          background += CheckProgram(section, kInBackground).background ? 1 : 0;
+      }
     }
   }
   CHECK(compared > 1000);
+  CHECK(background > 20);
 }
 
 TEST_CASE("a value that is given up too early shows", "[common][buffers]") {
@@ -139,6 +169,48 @@ ENTRY e {
   REQUIRE(result.ok());
   REQUIRE(expected.ok());
   CHECK_FALSE(*result == *expected);
+}
+
+TEST_CASE("what the background still reads or writes is needed", "[common][buffers]") {
+  absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(R"(HloModule m, is_scheduled=true
+f {
+  p = f32[4] parameter(0)
+  t = f32[4] sine(p)
+  ROOT u = f32[4] negate(t)
+}, execution_thread="background"
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] negate(x)
+  s = ((f32[4]), f32[4], s32[]) async-start(a), calls=f, async_execution_thread="background"
+  d = f32[4] async-done(s)
+  b = f32[4] cosine(x)
+  c = f32[4] add(b, x)
+  ROOT r = f32[4] multiply(c, d)
+})");
+  REQUIRE(parsed.ok());
+  Module& module = **parsed;
+  const std::vector<Literal> arguments = RandomArguments(module, 1);
+  const absl::StatusOr<Literal> expected = Evaluator().Run(module, arguments);
+  REQUIRE(expected.ok());
+  const auto run = [&](const BufferAssignment& buffers, BackgroundRuns when) {
+    const absl::StatusOr<Literal> result = PoisonedRun(module, buffers, arguments, when);
+    REQUIRE(result.ok());
+    return *result;
+  };
+  const auto early = BufferAssignment::Make(module, {});
+  REQUIRE(early.ok());
+  CHECK(run(**early, BackgroundRuns::kAtStart) == *expected);
+  CHECK(run(**early, BackgroundRuns::kAtDone) == *expected);
+  // With the done later than the assignment has seen it, b lies where a still is needed.
+  std::vector<Instruction*> later;
+  for (const std::string_view name : {"x", "a", "s", "b", "d", "c", "r"})
+    later.push_back(module.FindInstruction(name));
+  module.entry()->set_schedule(later);
+  CHECK_FALSE(run(**early, BackgroundRuns::kAtDone) == *expected);
+  const auto late = BufferAssignment::Make(module, {});
+  REQUIRE(late.ok());
+  CHECK(run(**late, BackgroundRuns::kAtStart) == *expected);
+  CHECK(run(**late, BackgroundRuns::kAtDone) == *expected);
 }
 
 }  // namespace

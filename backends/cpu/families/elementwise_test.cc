@@ -1,62 +1,18 @@
 #include <catch2/catch.hpp>
 
+#include "backends/codegen/test_programs.h"
 #include "backends/cpu/families/kernel_test.h"
-#include "lib/eval/scalar_ops.h"
 
 namespace hlo::cpu {
 namespace {
 
-#define HLO_COUNT_NAME(Op, meaning) Opcode::k##Op,
-constexpr Opcode kFloatUnary[] = {HLO_SCALAR_FLOAT_UNARY(HLO_COUNT_NAME)};
-constexpr Opcode kFloatBinary[] = {HLO_SCALAR_FLOAT_BINARY(HLO_COUNT_NAME)};
-constexpr Opcode kIntUnary[] = {HLO_SCALAR_INT_UNARY(HLO_COUNT_NAME)};
-constexpr Opcode kIntBinary[] = {HLO_SCALAR_INT_BINARY(HLO_COUNT_NAME)};
-constexpr Opcode kComplexUnary[] = {HLO_SCALAR_COMPLEX_UNARY(HLO_COUNT_NAME)};
-constexpr Opcode kComplexBinary[] = {HLO_SCALAR_COMPLEX_BINARY(HLO_COUNT_NAME)};
-#undef HLO_COUNT_NAME
-
-// One fusion that applies every opcode of a list to the parameters, twice, so that the long ones
-// are called; 13 elements, so that vectors and a rest run.
+// Every opcode of a list, twice, so that the long ones are called.
 std::string All(ElementType type, absl::Span<const Opcode> unary, absl::Span<const Opcode> binary) {
-  const std::string shape = fmt::format("{}[13]", Text(type));
-  std::string body, results, names;
-  int n = 0;
-  const auto add = [&](std::string_view result, std::string_view text) {
-    body += fmt::format("  v{} = {} {}\n", n, result, text);
-    results += fmt::format("{}{}", n == 0 ? "" : ", ", result);
-    names += fmt::format("{}v{}", n == 0 ? "" : ", ", n);
-    ++n;
-  };
-  for (const char* operand : {"x", "y"}) {
-    for (const Opcode op : unary) add(shape, fmt::format("{}({})", Text(op), operand));
-  }
-  for (const char* operands : {"x, y", "y, x"}) {
-    for (const Opcode op : binary) add(shape, fmt::format("{}({})", Text(op), operands));
-  }
-  add("pred[13]", "compare(x, y), direction=NE");
-  if (!IsComplex(type)) {
-    add("pred[13]", "compare(x, y), direction=LE");
-    add(shape, "clamp(y, x, x)");
-  }
-  if (IsFloat(type)) add("pred[13]", "is-finite(x)");
-  if (IsFloat(type)) add(shape, "reduce-precision(x), exponent_bits=3, mantissa_bits=2");
-  if (IsFloat(type)) add("pred[13]", "compare(x, y), direction=GT, type=TOTALORDER");
-  add(shape, "select(p, x, y)");
-  return fmt::format(R"(
-HloModule m
-f {{
-  x = {0} parameter(0)
-  y = {0} parameter(1)
-  p = pred[13] parameter(2)
-{1}  ROOT t = ({2}) tuple({3})
-}}
-ENTRY main {{
-  x = {0} parameter(0)
-  y = {0} parameter(1)
-  p = pred[13] parameter(2)
-  ROOT r = ({2}) fusion(x, y, p), kind=kLoop, calls=f
-}})",
-                     shape, body, results, names);
+  ManyValues values(type);
+  for (const char* operand : {"x", "y"}) values.AddOps(unary, operand);
+  for (const char* operands : {"x, y", "y, x"}) values.AddOps(binary, operands);
+  values.AddOthers();
+  return values.ModuleText();
 }
 
 TEST_CASE("every float opcode gives the interpreter's bits for every float type",
@@ -65,7 +21,7 @@ TEST_CASE("every float opcode gives the interpreter's bits for every float type"
     const auto type = static_cast<ElementType>(t);
     if (!IsFloat(type)) continue;
     CAPTURE(Text(type));
-    CHECK(RunKernelCase({All(type, kFloatUnary, kFloatBinary)}) == "");
+    CHECK(RunKernelCase({All(type, kFloatUnaryOps, kFloatBinaryOps)}) == "");
   }
 }
 
@@ -75,9 +31,9 @@ TEST_CASE("every integer opcode gives the interpreter's bits for every integer t
     const auto type = static_cast<ElementType>(t);
     if (!IsInteger(type)) continue;
     CAPTURE(Text(type));
-    std::vector<Opcode> unary(std::begin(kIntUnary), std::end(kIntUnary));
+    std::vector<Opcode> unary(std::begin(kIntUnaryOps), std::end(kIntUnaryOps));
     if (IsUnsigned(type)) std::erase(unary, Opcode::kAbs);
-    CHECK(RunKernelCase({All(type, unary, kIntBinary)}) == "");
+    CHECK(RunKernelCase({All(type, unary, kIntBinaryOps)}) == "");
   }
 }
 
@@ -88,8 +44,8 @@ TEST_CASE("pred opcodes", "[cpu][elementwise]") {
 }
 
 TEST_CASE("complex opcodes", "[cpu][elementwise]") {
-  CHECK(RunKernelCase({All(ElementType::kC64, kComplexUnary, kComplexBinary)}) == "");
-  CHECK(RunKernelCase({All(ElementType::kC128, kComplexUnary, kComplexBinary)}) == "");
+  CHECK(RunKernelCase({All(ElementType::kC64, kComplexUnaryOps, kComplexBinaryOps)}) == "");
+  CHECK(RunKernelCase({All(ElementType::kC128, kComplexUnaryOps, kComplexBinaryOps)}) == "");
 }
 
 TEST_CASE("conversions between all pairs of types", "[cpu][elementwise]") {
@@ -120,7 +76,7 @@ ENTRY main {{
 }
 
 TEST_CASE("any vector width gives the same bits", "[cpu][elementwise]") {
-  const std::string hlo = All(ElementType::kF32, kFloatUnary, kFloatBinary);
+  const std::string hlo = All(ElementType::kF32, kFloatUnaryOps, kFloatBinaryOps);
   for (const int bytes : {4, 16, 32, 64}) {
     KernelCase test{hlo};
     test.options.vector_bytes = bytes;

@@ -1,38 +1,14 @@
 #include <catch2/catch.hpp>
 
+#include "backends/codegen/test_programs.h"
 #include "backends/cpu/families/kernel_test.h"
 
 namespace hlo::cpu {
 namespace {
 
-constexpr std::string_view kRegions = R"(
-HloModule m
-add { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b) }
-max { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] maximum(a, b) }
-addi { a = s32[] parameter(0)
-  b = s32[] parameter(1)
-  ROOT c = s32[] add(a, b) }
-argmax {
-  a = f32[] parameter(0)
-  i = s32[] parameter(1)
-  b = f32[] parameter(2)
-  j = s32[] parameter(3)
-  gt = pred[] compare(a, b), direction=GT
-  eq = pred[] compare(a, b), direction=EQ
-  lt = pred[] compare(i, j), direction=LT
-  tie = pred[] and(eq, lt)
-  take = pred[] or(gt, tie)
-  v = f32[] select(take, a, b)
-  k = s32[] select(take, i, j)
-  ROOT t = (f32[], s32[]) tuple(v, k)
+std::string WithRegions(std::string_view text) {
+  return std::string(kModuleWithReducers) + std::string(text);
 }
-)";
-
-std::string WithRegions(std::string_view text) { return std::string(kRegions) + std::string(text); }
 
 TEST_CASE("reductions over any dimensions agree with the interpreter", "[cpu][reduce]") {
   for (const auto& [shape, result, dims] : {std::tuple{"7,33", "7", "1"},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "backends/codegen/test_programs.h"
 #include "backends/gpu/run_case.h"
 #include "lib/support/status.h"
 
@@ -158,25 +159,7 @@ ENTRY main { x = f32[8,4] parameter(0)
 
 // ---- reductions ----
 
-constexpr std::string_view kFusionOfReductions = R"(HloModule m
-add { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b) }
-max { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] maximum(a, b) }
-argmax { a = f32[] parameter(0)
-  i = s32[] parameter(1)
-  b = f32[] parameter(2)
-  j = s32[] parameter(3)
-  gt = pred[] compare(a, b), direction=GT
-  eq = pred[] compare(a, b), direction=EQ
-  lt = pred[] compare(i, j), direction=LT
-  tie = pred[] and(eq, lt)
-  take = pred[] or(gt, tie)
-  v = f32[] select(take, a, b)
-  k = s32[] select(take, i, j)
-  ROOT t = (f32[], s32[]) tuple(v, k) }
+constexpr std::string_view kFusionOfReductions = R"(
 f { x = f32[SIZES] parameter(0)
   y = f32[KEPT] parameter(1)
   zero = f32[] constant(0)
@@ -198,7 +181,7 @@ ENTRY main { x = f32[SIZES] parameter(0)
 )";
 
 std::string Reductions(std::string_view sizes, std::string_view kept, std::string_view dim) {
-  std::string text(kFusionOfReductions);
+  std::string text = fmt::format("{}{}", kModuleWithReducers, kFusionOfReductions);
   for (const auto& [from, to] : {std::pair{std::string_view("SIZES"), sizes},
                                  {std::string_view("KEPT"), kept},
                                  {std::string_view("DIM"), dim}}) {

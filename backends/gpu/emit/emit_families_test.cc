@@ -3,44 +3,22 @@
 
 #include <catch2/catch.hpp>
 
+#include "backends/codegen/test_programs.h"
 #include "backends/gpu/run_case.h"
 
 namespace hlo::gpu {
 namespace {
 
-constexpr std::string_view kComputations = R"(HloModule m
-add { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b) }
-addi { a = s32[] parameter(0)
-  b = s32[] parameter(1)
-  ROOT c = s32[] add(a, b) }
+constexpr std::string_view kMoreComputations = R"(
 addb { a = bf16[] parameter(0)
   b = bf16[] parameter(1)
   ROOT c = bf16[] add(a, b) }
 mulc { a = c64[] parameter(0)
   b = c64[] parameter(1)
   ROOT c = c64[] add(a, b) }
-maxf { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] maximum(a, b) }
 andp { a = pred[] parameter(0)
   b = pred[] parameter(1)
   ROOT c = pred[] and(a, b) }
-argmax {
-  a = f32[] parameter(0)
-  i = s32[] parameter(1)
-  b = f32[] parameter(2)
-  j = s32[] parameter(3)
-  gt = pred[] compare(a, b), direction=GT
-  eq = pred[] compare(a, b), direction=EQ
-  lt = pred[] compare(i, j), direction=LT
-  tie = pred[] and(eq, lt)
-  take = pred[] or(gt, tie)
-  v = f32[] select(take, a, b)
-  k = s32[] select(take, i, j)
-  ROOT t = (f32[], s32[]) tuple(v, k)
-}
 less { a = s32[] parameter(0)
   b = s32[] parameter(1)
   p = f32[] parameter(2)
@@ -53,7 +31,7 @@ ENTRY main {
 )";
 
 std::string With(std::string_view body) {
-  return std::string(kComputations) + std::string(body) + "\n}";
+  return fmt::format("{}{}{}\n}}", kModuleWithReducers, kMoreComputations, body);
 }
 
 TEST_CASE("reductions over any dimensions, in several types", "[gpu][reduce]") {
@@ -196,12 +174,12 @@ TEST_CASE("many windows that meet", "[gpu][scatter]") {
   };
   // Indices from -33 to 66: some do not fit, most places are met several times; one is met by all.
   CHECK(RunGpuCase({scatter("f32", "add", 40), 1e-6}) == "");
-  CHECK(RunGpuCase({scatter("f32", "maxf", 20)}) == "");
+  CHECK(RunGpuCase({scatter("f32", "max", 20)}) == "");
   CHECK(RunGpuCase({scatter("s32", "addi", 3)}) == "");
   CHECK(RunGpuCase({scatter("bf16", "addb", 20)}) == "");
   CHECK(RunGpuCase({scatter("f32", "add", 100'000)}) == "");
   // Windows that are narrower than the result.
-  for (const char* region : {"add", "maxf"}) {
+  for (const char* region : {"add", "max"}) {
     CHECK(RunGpuCase({With(fmt::format(
                           "x = f32[7,10] parameter(0)\ni = s32[100,1] parameter(1)\n"
                           "u = f32[100,6] parameter(2)\nROOT r = f32[7,10] scatter(x, i, u), "
