@@ -11,10 +11,6 @@
 #include "backends/codegen_times.h"
 #include "backends/registry.h"
 #include "lib/ir/compare.h"
-#include "lib/ir/verifier.h"
-#include "lib/ir/verify_meaning.h"
-#include "lib/proto/literals.h"
-#include "lib/support/archive.h"
 #include "lib/support/code_listener.h"
 #include "lib/support/contains.h"
 #include "lib/support/file.h"
@@ -24,33 +20,30 @@
 #include "passes/pass_manager.h"
 #include "tools/run/compare_outputs.h"
 #include "tools/run/compile_limit.h"
-#include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
 #include "tools/run/donation_check.h"
 #include "tools/run/emitted_texts.h"
 #include "tools/run/feed_files.h"
 #include "tools/run/inputs.h"
 #include "tools/run/judge.h"
+#include "tools/run/load_file.h"
 #include "tools/run/look_inside.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/memory_view.h"
 #include "tools/run/mpi_transport.h"
-#include "tools/run/output_files.h"
-#include "tools/run/outputs.h"
 #include "tools/run/pass_times.h"
 #include "tools/run/profile_report.h"
 #include "tools/run/reference_command.h"
 #include "tools/run/refusals.h"
 #include "tools/run/run_report.h"
 #include "tools/run/saved_executable.h"
-#include "tools/run/single_shard.h"
 #include "tools/run/spmd_run.h"
 #include "tools/run/timeline.h"
 #include "tools/run/tolerances.h"
 #include "tools/run/training_loop.h"
+#include "tools/run/write_results.h"
 #include "tools/run/xla_pass_flags.h"
 #include "tools/support/crash_reproducer.h"
-#include "tools/support/elided.h"
 #include "tools/support/progress.h"
 #include "tools/support/runnable.h"
 #include "tools/support/time_limit.h"
@@ -138,7 +131,7 @@ class Runner {
     const Shape result_shape = whole_module().entry()->root()->shape();
     Expectation expected;
     // What can fail without the work fails before it.
-    RETURN_IF_ERROR(CheckOutputs());
+    RETURN_IF_ERROR(CheckFiles());
     if (options_.start) {
       ASSIGN_OR_RETURN(start_, ReadSaved(options_.save_temps, NameOfTemps(path_), *options_.start));
     }
@@ -200,7 +193,7 @@ class Runner {
     if (!options_.save_temps.empty()) RETURN_IF_ERROR(SaveTemps(backend));
     CompileOptions compile = CompilerOptions(&emitted);
     CodeStore code;
-    if (saved_) compile.code_store = saved_->code.get();
+    if (file_.saved) compile.code_store = file_.saved->code.get();
     if (!options_.save_executable.empty()) compile.code_store = &code;
     ASSIGN_OR_RETURN(const XlaPassFlags passes, XlaPassFlags::Make(options_, *module_));
     Instrumentation instrumentation = passes.instrumentation();
@@ -314,61 +307,13 @@ class Runner {
   absl::Status Load() {
     progress_.Stage("parsing " + path_);
     if (!options_.time_trace.empty()) StartTimeTrace();
-    const TimeSpan span("parse", path_);
-    const double start = Now();
-    ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(path_, /*split=*/false));
-    InputText input = inputs.front();
-    RETURN_IF_ERROR(ReadBeside());
-    if (!options_.source_name.empty()) {
-      input.source =
-          std::make_shared<const Source>(options_.source_name, std::string(input.source->text()));
-    }
-    source_ = input.source;
-    located_ = true;
-    reproducer_.emplace("hlo-run", CrashHead("hlo-run", options_.repeating_words()), source_,
-                        options_.repeating_words());
-    const CrashLine line("reading the module");
-    ASSIGN_OR_RETURN(module_,
-                     LoadModule(input, options_.passes.empty() ? Runnable() : VerifierOptions()));
-    if (options_.passes.empty()) RETURN_IF_ERROR(VerifyMeaning(*module_));
-    if (saved_) saved_->Restore(*module_);
-    report_.parse_ms = Now() - start;
-    if (module_->entry() == nullptr)
-      return Error("module `{}` has no entry computation", module_->name());
-    RETURN_IF_ERROR(GiveMeanings(*module_, options_.custom_calls));
-    RETURN_IF_ERROR(SetDevices(*module_, options_.num_replicas, options_.num_partitions));
-    if (!options_.single_shard.empty()) {
-      ASSIGN_OR_RETURN(const int64_t replaced,
-                       KeepSingleShard(*module_, std::stoll(options_.single_shard)));
-      Note(fmt::format(
-          "hlo-run: note: device {} alone: {} instruction{} that would meet others replaced by "
-          "its own values; results mean nothing\n",
-          options_.single_shard, replaced, replaced == 1 ? "" : "s"));
-    }
-    ASSIGN_OR_RETURN(const int filled, FillElided(*module_, options_.fill_elided));
-    if (filled > 0) {
-      WriteStderr(fmt::format(
-          "hlo-run: note: {} constant{} without values filled with {}; results mean nothing\n",
-          filled, filled == 1 ? "" : "s", options_.fill_elided));
-    }
-    return absl::OkStatus();
-  }
-
-  // What a file holds beside its module: the inputs of a snapshot, the code of an executable.
-  absl::Status ReadBeside() {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path_, error)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path_));
-    if (IsArchive(kExecutableArchive, bytes)) {
-      absl::StatusOr<SavedExecutable> saved = OpenSaved(bytes, options_);
-      if (!saved.ok()) return Error("{}: {}", path_, std::string(saved.status().message()));
-      saved_ = *std::move(saved);
-      return absl::OkStatus();
-    }
-    absl::StatusOr<std::vector<Literal>> recorded = RecordedArguments(bytes);
-    if (!recorded.ok())
-      return Error("{}: its inputs: {}", path_, std::string(recorded.status().message()));
-    recorded_ = *std::move(recorded);
+    const absl::Status status = LoadFile(options_, path_, file_);
+    source_ = file_.source;
+    located_ = source_ != nullptr;
+    RETURN_IF_ERROR(status);
+    module_ = std::move(file_.module);
+    report_.parse_ms = file_.parse_ms;
+    for (const std::string& note : file_.notes) Note("hlo-run: note: " + note + "\n");
     return absl::OkStatus();
   }
 
@@ -440,10 +385,9 @@ class Runner {
   }
 
   // Files that could not be written, or read, after a long run.
-  absl::Status CheckOutputs() {
-    if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
-    for (const auto& file : options_.profile_files) RETURN_IF_ERROR(CheckWritable(file.file));
-    for (const std::string& file : options_.memory_files) RETURN_IF_ERROR(CheckWritable(file));
+  absl::Status CheckFiles() {
+    RETURN_IF_ERROR(
+        CheckDestinations(options_, whole_module().entry()->root()->shape().WithoutDynamic()));
     if (!options_.xla_memory.empty()) {
       const std::string name = std::filesystem::path(path_).stem().string();
       ASSIGN_OR_RETURN(xla_memory_, ReadXlaMemory(options_.xla_memory, name));
@@ -451,18 +395,8 @@ class Runner {
         Note(fmt::format("hlo-run: note: `{}` says nothing of `{}`\n", options_.xla_memory, name));
       }
     }
-    for (const std::string& file :
-         {options_.trace, options_.time_trace, options_.save_executable}) {
-      if (!file.empty()) RETURN_IF_ERROR(CheckWritable(file));
-    }
     if (!options_.baseline.empty()) {
       ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
-    }
-    RETURN_IF_ERROR(CheckOutputFiles(options_.outputs,
-                                     whole_module().entry()->root()->shape().WithoutDynamic()));
-    for (const std::string& folder :
-         {options_.output_dir, options_.save_inputs, options_.outfeed_dir, options_.save_temps}) {
-      if (!folder.empty()) RETURN_IF_ERROR(CheckOutputFolder(folder));
     }
     return absl::OkStatus();
   }
@@ -478,27 +412,16 @@ class Runner {
   absl::StatusOr<ArgumentsByDevice> Inputs() {
     InputSources sources{options_.inputs,     options_.input_dir,     options_.inputs_from,
                          options_.seed_value, options_.input_dists,   options_.input_ranges,
-                         recorded_,           options_.explain_inputs};
+                         file_.recorded,      options_.explain_inputs};
     ASSIGN_OR_RETURN(
         DeviceArguments arguments,
         MakeDeviceArguments(whole_module(), sources, outer_mesh(), options_.shared_inputs));
     progress_.Stage("");
-    RETURN_IF_ERROR(WriteByDevice(arguments.values, options_.save_inputs, "arg"));
+    RETURN_IF_ERROR(WriteByDevice(arguments.values, options_.save_inputs, outer_mesh(), "arg"));
     if (!options_.reference_command.empty()) given_ = arguments.values.front();
     for (const std::string& note : arguments.notes) Note("hlo-run: note: " + note + "\n");
     if (spmd_) return spmd_->Cut(*module_, std::move(arguments.values));
     return std::move(arguments.values);
-  }
-
-  // `directory` may be empty: nothing is to be written.
-  absl::Status WriteByDevice(const std::vector<std::vector<Literal>>& values,
-                             const std::string& directory, std::string_view prefix) const {
-    for (size_t device = 0; device < values.size() && !directory.empty(); ++device) {
-      const std::string folder =
-          DeviceFolder(directory, outer_mesh(), static_cast<int64_t>(device));
-      RETURN_IF_ERROR(WriteArrays(values[device], folder, prefix));
-    }
-    return absl::OkStatus();
   }
 
   absl::Status WriteOutputs() {
@@ -507,26 +430,7 @@ class Runner {
       WriteStderr(nans);
       if (!nans.empty()) exit_code_ = kExitMismatch;
     }
-    std::vector<std::vector<Literal>> outputs;
-    for (size_t device = 0; device < results_.size(); ++device) {
-      if (options_.print_outputs != PrintOutputs::kNone) {
-        WriteStdout(DeviceHeading(outer_mesh(), static_cast<int64_t>(device)) +
-                    OutputText(results_[device], options_.print_outputs));
-        if (options_.outfeed_dir.empty()) PrintOutfeed(static_cast<int64_t>(device));
-      }
-      outputs.push_back({results_[device]});
-    }
-    RETURN_IF_ERROR(WriteOutputFiles(options_.outputs, results_, outer_mesh()));
-    RETURN_IF_ERROR(WriteByDevice(outputs, options_.output_dir, "out"));
-    return WriteByDevice(outfeed_, options_.outfeed_dir, "outfeed");
-  }
-
-  void PrintOutfeed(int64_t device) const {
-    if (outfeed_.empty()) return;
-    const std::vector<Literal>& given = outfeed_[static_cast<size_t>(device)];
-    for (size_t i = 0; i < given.size(); ++i) {
-      WriteStdout(fmt::format("// outfeed {}\n", i) + OutputText(given[i], options_.print_outputs));
-    }
+    return WriteResults(options_, results_, outfeed_, outer_mesh());
   }
 
   // Of the first run: others may follow.
@@ -764,9 +668,8 @@ class Runner {
   Progress progress_;
   CompileLimit compile_limit_;
   std::shared_ptr<const Source> source_;
-  std::optional<CrashReproducer> reproducer_;
+  LoadedFile file_;  // but for its module
   std::unique_ptr<Module> module_;
-  std::optional<SavedExecutable> saved_;              // what the file is, if it is one
   double extra_passes_ms_ = 0, extra_verify_ms_ = 0;  // of --passes
   std::optional<Baseline> baseline_;
   std::optional<XlaMemory> xla_memory_;
@@ -782,7 +685,6 @@ class Runner {
   std::vector<Literal> results_;               // by device
   std::unique_ptr<FeedFiles> feed_;            // of modules that feed
   std::vector<std::vector<Literal>> outfeed_;  // by device, or nothing
-  std::vector<Literal> recorded_;              // inputs that came with the module
   std::vector<Literal> given_;                 // all of them, for --reference='COMMAND …'
   bool located_ = false;                       // errors have places in source_
   bool running_ = false;
