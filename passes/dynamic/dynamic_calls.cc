@@ -145,6 +145,11 @@ absl::Status InferConvolutionForward(SizeInference& in, Instruction* call) {
       in.Set(call, 0, labels.output_batch, known.size);
     } else if (known.operand == 0 && at != labels.input_spatial.end()) {
       const WindowDim& window = AttrsOfCall(*call).window->dims[i];
+      if (window.base_dilation != 1) {
+        return Unsupported(
+            call->loc(), "custom call `{}` has a dilated input, dimension {} of `{}`",
+            AttrsOfCall(*call).custom_call_target, known.dim, call->operand(0)->name());
+      }
       in.Set(call, 0, labels.output_spatial[i],
              WindowOfCall(b, *call, known.size, window).output_size);
     } else {
@@ -299,10 +304,9 @@ absl::StatusOr<Instruction*> ExpandReduceWindowSame(Instruction* call, const Dyn
   std::vector<Instruction*> before(window.dims.size(), nullptr);
   for (size_t i = 0; i < before.size(); ++i) {
     Instruction* size = sizes.Get(call->operand(0), static_cast<int64_t>(i));
-    if (size == nullptr) continue;
+    if (size == nullptr || IsPlainWindow(window.dims[i])) continue;
     x = MaskedArray(b, x, static_cast<int64_t>(i), size, init);
-    if (!IsPlainWindow(window.dims[i]))
-      before[i] = SameWindow(b, size, window.dims[i]).padding_before;
+    before[i] = SameWindow(b, size, window.dims[i]).padding_before;
   }
   x = WithRuntimePadding(b, x, init, before, AllDims(x->shape()), window);
   Instruction* result =
@@ -332,13 +336,12 @@ absl::StatusOr<Instruction*> ExpandSelectAndScatterSame(Instruction* call,
   std::vector<Instruction*> starts;
   for (size_t i = 0; i < before.size(); ++i) {
     const auto dim = static_cast<int64_t>(i);
-    if (Instruction* size = sizes.Get(call->operand(0), dim)) {
+    Instruction* size = sizes.Get(call->operand(0), dim);
+    if (size != nullptr && !IsPlainWindow(window.dims[i])) {
       x = MaskedArray(b, x, dim, size, least);
       source = MaskedIfDynamic(b, sizes, call->operand(1), source, dim, init);
-      if (!IsPlainWindow(window.dims[i])) {
-        before[i] = SameWindow(b, size, window.dims[i]).padding_before;
-        room.dims[i].high = window.dims[i].DilatedWindow();
-      }
+      before[i] = SameWindow(b, size, window.dims[i]).padding_before;
+      room.dims[i].high = window.dims[i].DilatedWindow();
     }
     starts.push_back(before[i] == nullptr ? SizeConstant(b, 0) : before[i]);
   }

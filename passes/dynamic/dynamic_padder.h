@@ -23,6 +23,12 @@
 // whatever its padding; an update is written where its bound, not its size, fits; operands of one
 // element are repeated to the size of the other.
 //
+// Otherwise than XLA: a slice has as many elements as are there, and no fewer than none; what is
+// masked for a sum that begins with something else than zero is zero; branches and results of
+// conditionals need not be tuples; all-reduces, barriers, features of kernels and dimensions along
+// which no window moves keep their sizes; windows of scatters that end before those of the array
+// are refused, not written with what stands after their end.
+//
 // Requires: nothing.  Ensures: no dynamic dimension but those of the entry's parameters and
 // results, of infeeds and what runs asynchronously, of operands and results of what takes them
 // (`supports_dynamism`, `requires_dynamism`), and of the custom calls that convert them.

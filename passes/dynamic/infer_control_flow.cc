@@ -5,6 +5,7 @@
 // A dynamic array of a state, of the operand of a branch or of a result has a size everywhere: the
 // bound, where it happens to be whole.
 #include <algorithm>
+#include <numeric>
 
 #include "lib/analysis/leaves.h"
 #include "passes/dynamic/size_inference.h"
@@ -59,11 +60,10 @@ absl::StatusOr<std::vector<Instruction*>> SizesAt(const SizeInference& in, Build
   return sizes;
 }
 
-// A tuple of what `value` consists of and its sizes.
-absl::StatusOr<Instruction*> WithSizes(const SizeInference& in, Instruction* value,
-                                       const SizePlaces& places) {
+// A tuple of what `value` consists of and of `sizes`, those of all its dynamic dimensions that it
+// does not hold itself.
+Instruction* TupleWith(Instruction* value, const std::vector<Instruction*>& sizes) {
   Builder builder = BuilderFor(*value);
-  ASSIGN_OR_RETURN(const std::vector<Instruction*> sizes, SizesAt(in, builder, *value, places));
   std::vector<Instruction*> elements;
   if (value->shape().IsTuple()) {
     for (int i = 0; i < value->shape().element_count_of_tuple(); ++i)
@@ -77,20 +77,53 @@ absl::StatusOr<Instruction*> WithSizes(const SizeInference& in, Instruction* val
   return tuple;
 }
 
-// Makes room in `value`, which gets its elements from elsewhere, for its sizes.
-absl::Status GrowBySizes(SizeInference& in, Instruction* value, const SizePlaces& places) {
-  const bool was_tuple = value->shape().IsTuple();
-  int64_t next = was_tuple ? value->shape().element_count_of_tuple() : 1;
-  const std::vector<Shape> scalars(places.size(), Shape::Scalar(ElementType::kS32));
-  Instruction* old_form = GrowTuple(value, scalars);
+// A tuple of what `value` consists of and the sizes in `places`.
+absl::StatusOr<Instruction*> WithSizes(const SizeInference& in, Instruction* value,
+                                       const SizePlaces& places) {
   Builder builder = BuilderFor(*value);
-  for (const SizePlace& place : places)
-    in.Set(value, place.leaf, place.dim, builder.GetTupleElement(value, next++));
+  ASSIGN_OR_RETURN(const std::vector<Instruction*> sizes, SizesAt(in, builder, *value, places));
+  return TupleWith(value, sizes);
+}
+
+// Element `index` of a tuple, by an instruction that is there already if there is one: sizes are
+// equal when they are one value.
+Instruction* SharedElement(Builder& builder, Instruction* tuple, int64_t index) {
+  for (const Use& use : tuple->uses()) {
+    if (use.user->opcode() == Opcode::kGetTupleElement && use.user->tuple_index() == index)
+      return use.user;
+  }
+  return builder.GetTupleElement(tuple, index);
+}
+
+// What a value, as a tuple, consists of.
+int64_t ElementCount(const Instruction& value) {
+  return value.shape().IsTuple() ? value.shape().element_count_of_tuple() : 1;
+}
+
+// Makes room in `value`, which gets its elements from elsewhere, for `count` sizes; the size of
+// `places[i]` is element `elements[i]`.
+absl::Status GrowBySizes(SizeInference& in, Instruction* value, const SizePlaces& places,
+                         const std::vector<int64_t>& elements, size_t count) {
+  const bool was_tuple = value->shape().IsTuple();
+  Instruction* old_form = nullptr;
+  if (count > 0)
+    old_form = GrowTuple(value, std::vector<Shape>(count, Shape::Scalar(ElementType::kS32)));
+  Builder builder = BuilderFor(*value);
+  for (size_t i = 0; i < places.size(); ++i) {
+    in.Set(value, places[i].leaf, places[i].dim, SharedElement(builder, value, elements[i]));
+  }
   if (old_form == nullptr) return builder.status();
   if (!was_tuple) return InferTupleElement(in, old_form);
   for (Instruction* element : old_form->operands()) RETURN_IF_ERROR(InferTupleElement(in, element));
   RETURN_IF_ERROR(InferTuple(in, old_form));
   return builder.status();
+}
+
+// The same with a size for each place, one after the other.
+absl::Status GrowBySizes(SizeInference& in, Instruction* value, const SizePlaces& places) {
+  std::vector<int64_t> elements(places.size());
+  std::iota(elements.begin(), elements.end(), ElementCount(*value));
+  return GrowBySizes(in, value, places, elements, places.size());
 }
 
 absl::Status GrowRoot(const SizeInference& in, Computation& computation, const SizePlaces& places) {
@@ -119,17 +152,38 @@ absl::Status InferWhile(SizeInference& in, Instruction* loop) {
   return GrowBySizes(in, loop, places);
 }
 
+// Hands the sizes of what branch `i` gets to it: what is an element of the tuple already is not
+// added to it, and a size of several dimensions is added once.
+static absl::Status HandToBranch(SizeInference& in, Instruction* conditional, int i) {
+  Instruction* operand = conditional->operand(i + 1);
+  Instruction* parameter = conditional->call(i)->parameter(0);
+  const SizePlaces places = DynamicPlaces(in, {operand, parameter});
+  if (places.empty()) return absl::OkStatus();
+  Builder builder = BuilderFor(*operand);
+  ASSIGN_OR_RETURN(const std::vector<Instruction*> sizes, SizesAt(in, builder, *operand, places));
+  RETURN_IF_ERROR(builder.status());
+  std::vector<Instruction*> held, added;
+  if (operand->opcode() == Opcode::kTuple) held = operand->operand_vector();
+  std::vector<int64_t> elements;
+  for (Instruction* size : sizes) {
+    const auto in_tuple = std::find(held.begin(), held.end(), size);
+    if (in_tuple != held.end()) {
+      elements.push_back(in_tuple - held.begin());
+      continue;
+    }
+    const auto at = std::find(added.begin(), added.end(), size);
+    elements.push_back(ElementCount(*operand) + (at - added.begin()));
+    if (at == added.end()) added.push_back(size);
+  }
+  if (!added.empty()) conditional->ReplaceOperand(i + 1, TupleWith(operand, added));
+  return GrowBySizes(in, parameter, places, elements, added.size());
+}
+
 absl::Status InferConditional(SizeInference& in, Instruction* conditional) {
   std::vector<Instruction*> results = {conditional};
   for (int i = 0; i < conditional->call_count(); ++i) {
     Computation* branch = conditional->call(i);
-    Instruction* operand = conditional->operand(i + 1);
-    const SizePlaces places = DynamicPlaces(in, {operand, branch->parameter(0)});
-    if (!places.empty()) {
-      ASSIGN_OR_RETURN(Instruction* const wide, WithSizes(in, operand, places));
-      conditional->ReplaceOperand(i + 1, wide);
-      RETURN_IF_ERROR(GrowBySizes(in, branch->parameter(0), places));
-    }
+    RETURN_IF_ERROR(HandToBranch(in, conditional, i));
     RETURN_IF_ERROR(in.Infer(*branch));
     results.push_back(branch->root());
   }

@@ -42,7 +42,7 @@ absl::Status InferKept(SizeInference& in, Instruction* call, std::string_view ta
     }
     in.Set(call, known.leaf, known.dim, known.size);
   }
-  return absl::OkStatus();
+  return in.PadToStatic(call);  // what nothing is known of is the call's to say
 }
 
 }  // namespace

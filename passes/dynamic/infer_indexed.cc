@@ -71,6 +71,12 @@ absl::Status InferGather(SizeInference& in, Instruction* gather) {
         return PartOfDynamic(*gather, known.dim);
     } else {
       to = BatchDimension(attrs.offset_dims, attrs.index_vector_dim, known.dim);
+      if (to < 0) {
+        return Unsupported(gather->loc(),
+                           "`{}` has index vectors, dimension {} of `{}`, that are "
+                           "dynamic",
+                           gather->name(), known.dim, gather->operand(1)->name());
+      }
     }
     if (to >= 0) in.Set(gather, 0, to, known.size);
   }

@@ -141,10 +141,18 @@ static absl::Status InferSlice(SizeInference& in, Instruction* slice) {
   return b.status();
 }
 
+// A dimension that is declared static and gets its bound for a size.
+static bool SetsWhole(const Instruction& set, int64_t dim) {
+  const Instruction& size = *set.operand(1);
+  const int d = static_cast<int>(dim);
+  return !set.shape().is_dynamic(d) && size.IsConstant() && !size.literal().is_elided() &&
+         size.literal().GetInt() == set.shape().dim(d);
+}
+
 // The result keeps its dynamic shape for those who look at shapes only, until the padder is done.
 static absl::Status InferSetDimensionSize(SizeInference& in, Instruction* set) {
   const int64_t dim = set->attrs<DimensionAttrs>().dimensions.value;
-  in.Note(set, 0, dim, set->operand(1));
+  if (!SetsWhole(*set, dim)) in.Note(set, 0, dim, set->operand(1));
   for (const DynamicSize& known : in.SizesOf(set->operand(0))) {
     if (known.dim != dim) in.Note(set, 0, known.dim, known.size);
   }

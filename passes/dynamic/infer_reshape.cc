@@ -1,6 +1,7 @@
 // Sizes of reshapes. The text does not say which dimension of the result becomes smaller when one
 // of the operand does:
 //
+//   `inferred_dimension` of bound 1             it: f32[<=4] -> f32[4,<=1]
 //   one dimension of the group                  it: f32[3,<=4] -> f32[<=12]
 //   `inferred_dimension`                        it
 //   one dimension that is declared dynamic      it: f32[<=12] -> f32[3,<=4]
@@ -137,6 +138,14 @@ absl::Status InferReshapeDim(SizeInference& in, Builder& builder, Instruction* r
 absl::Status InferReshape(SizeInference& in, Instruction* reshape) {
   if (reshape->shape().rank() == 0) return absl::OkStatus();
   Builder builder = BuilderFor(*reshape);
+  const auto& inferred = reshape->attrs<ReshapeAttrs>().inferred_dimension;
+  if (inferred && reshape->shape().dim(static_cast<int>(*inferred)) == 1 &&
+      !in.OperandSizes(*reshape).empty()) {
+    const ReshapeGroup all = {0, reshape->operand(0)->shape().rank(), 0, reshape->shape().rank()};
+    const int to = static_cast<int>(*inferred);
+    in.Set(reshape, 0, to, QuotientSize(in, builder, *reshape, all, to));
+    return builder.status();
+  }
   const auto groups = ReshapeGroups(reshape->operand(0)->shape(), reshape->shape());
   for (const OperandSize& known : in.OperandSizes(*reshape)) {
     for (const ReshapeGroup& group : groups) {

@@ -117,6 +117,7 @@ Instruction* SizeInference::PaddedPart(Instruction* part, int64_t& leaf,
                             AttrsPtr::Make(GetTupleElementAttrs{i}), {}, name + suffix);
   };
   Instruction* data = element(0, ".data");
+  for (const DynamicSize& known : SizesOf(part)) Note(data, 0, known.dim, known.size);
   for (int dim = 0; dim < shape.rank(); ++dim) {
     if (shape.is_dynamic(dim)) Note(data, 0, dim, element(dim + 1, ".size"));
   }

@@ -7,7 +7,8 @@
 //                                      those that are there is k (a running sum of a mask)
 //   both    f32[4,<=6] -> f32[3,<=8]   by way of one dimension
 //
-// Nothing is to be done where only the first dimension of a group is dynamic.
+// Nothing is to be done where only the first dimension of a group is dynamic, nor where the result
+// is whole: then the operand is.
 #include <algorithm>
 
 #include "passes/dynamic/dynamic_rewrites.h"
@@ -25,6 +26,10 @@ std::vector<Instruction*> SizesOfDims(const DynamicSizes& sizes, const Instructi
   std::vector<Instruction*> found;
   for (int dim = begin; dim < end; ++dim) found.push_back(sizes.Get(value, dim));
   return found;
+}
+
+bool AnyOf(const std::vector<Instruction*>& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const Instruction* s) { return s != nullptr; });
 }
 
 bool AnyButFirst(const std::vector<Instruction*>& sizes) {
@@ -126,7 +131,7 @@ void SplitOperand(Builder& b, Instruction* reshape, const ReshapeGroup& group,
 Instruction* MergeResult(Builder& b, Instruction* reshaped, const Instruction* operand,
                          const ReshapeGroup& group, const DynamicSizes& sizes) {
   const auto ends = SizesOfDims(sizes, operand, group.in_begin, group.in_end);
-  if (!AnyButFirst(ends)) return reshaped;
+  if (!AnyButFirst(ends) || reshaped->shape().dim(group.out_begin) == 1) return reshaped;
   const auto dims = operand->shape().dims().subspan(static_cast<size_t>(group.in_begin),
                                                     static_cast<size_t>(group.in_count()));
   Instruction* places = PlacesInsideFirst(
@@ -137,8 +142,10 @@ Instruction* MergeResult(Builder& b, Instruction* reshaped, const Instruction* o
 bool IsMixedAndDynamic(const ReshapeGroup& group, const Instruction* reshape,
                        const DynamicSizes& sizes) {
   if (group.in_count() < 2 || group.out_count() < 2) return false;
+  const auto ends = SizesOfDims(sizes, reshape, group.out_begin, group.out_end);
+  if (!AnyOf(ends)) return false;
   return AnyButFirst(SizesOfDims(sizes, reshape->operand(0), group.in_begin, group.in_end)) ||
-         AnyButFirst(SizesOfDims(sizes, reshape, group.out_begin, group.out_end));
+         AnyButFirst(ends);
 }
 
 // x[4,<=6] as one dimension: total / bound * size for each dynamic dimension.
@@ -187,7 +194,8 @@ absl::Status RewriteDynamicReshape(Instruction* reshape, DynamicSizes& sizes) {
   const std::vector<Use> uses(reshape->uses().begin(), reshape->uses().end());
   Instruction* merged = result;
   for (const ReshapeGroup& group : groups) {
-    if (group.in_count() > 1 && group.out_count() == 1)
+    if (group.in_count() > 1 && group.out_count() == 1 &&
+        sizes.Get(reshape, group.out_begin) != nullptr)
       merged = MergeResult(b, merged, operand, group, sizes);
   }
   RETURN_IF_ERROR(b.status());

@@ -11,6 +11,12 @@ namespace {
 
 Shape ReducedBy(const Instruction& kernel) { return HeroOf(kernel).operand(0)->shape(); }
 
+// A reduction, or a fusion that is emitted as one.
+bool IsReductionKernel(const Instruction& kernel) {
+  if (kernel.IsFusion() && kernel.attrs<FusionAttrs>().kind != FusionKind::kInput) return false;
+  return MayHaveMoreOutputs(kernel) && EndsWithReduction(kernel);
+}
+
 class InputFuser {
  public:
   InputFuser(Computation& computation, PassContext& context)
@@ -38,9 +44,8 @@ class InputFuser {
     absl::flat_hash_set<const Instruction*> seen;
     for (Instruction* operand : reader.operands()) {
       Instruction* const producer = ProducerOf(operand);
-      if (MayHaveMoreOutputs(*producer) && EndsWithReduction(*producer) &&
-          IsReadOnlyBy(*producer, reader) && IsReadByElements(*producer) &&
-          seen.insert(producer).second)
+      if (IsReductionKernel(*producer) && IsReadOnlyBy(*producer, reader) &&
+          IsReadByElements(*producer) && seen.insert(producer).second)
         found.push_back(producer);
     }
     const auto key = [](const Instruction& x) {

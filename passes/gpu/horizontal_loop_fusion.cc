@@ -76,9 +76,9 @@ Decision IsWorthIt(const Instruction& loop, const Instruction& reader, const For
   if (elements > form.most_elements) return No("{} elements are a kernel's work", elements);
   if (loop.IsFusion() && BodySize(loop) > form.most_instructions)
     return No("{} instructions are a kernel's work", BodySize(loop));
+  if (!IsSliced(form)) return Yes();
   if (!HasRowMajorLayoutsOnly(loop)) return No("a layout in it is not row-major");
-  if (IsSliced(form) && ReadsParameterOf(loop, all))
-    return No("it reads a parameter that another one reads");
+  if (ReadsParameterOf(loop, all)) return No("it reads a parameter that another one reads");
   return Yes();
 }
 
@@ -243,7 +243,7 @@ class LoopFuser {
   bool BelongsTo(const Instruction& first, const Instruction& next, const Form& form) const {
     if (TypeOf(first) != TypeOf(next) || OutputCount(first) != OutputCount(next)) return false;
     if (is_older_ && BodySize(first) != BodySize(next)) return false;
-    return IsSliced(form) || SameDimensions(FirstOutput(first), FirstOutput(next));
+    return IsSliced(form) || FirstOutput(first) == FirstOutput(next);  // with their layouts
   }
 
   Instruction* Fuse(absl::Span<Instruction* const> fusions, const Form& form) {

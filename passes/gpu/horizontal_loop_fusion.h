@@ -19,9 +19,10 @@
 //
 // Requires: nothing. Ensures: narrow elements that are put together are packed.
 // Leaves alone: loops that others read, too; large ones (8192*8192 elements and 128 instructions;
-// for slices 128*2048 and 30); layouts that are not row-major; updates in place; for slices those
-// that read the same parameter, which the result could not share memory with any more; control
-// edges and shardings; dynamic shapes; computations that run per element.
+// for slices 128*2048 and 30); other layouts than each other's; updates in place; for slices
+// layouts that are not row-major, and loops that read the same parameter, which the result could
+// not share memory with any more; control edges and shardings; dynamic shapes; computations that
+// run per element.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "passes/simplify/dynamic_dimension_simplifier.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "lib/match/pattern.h"
 
@@ -11,9 +11,16 @@ int64_t ConcatenatedDimension(const Instruction& x) {
   return x.attrs<ConcatenateAttrs>().dimensions.value;
 }
 
-// `x`, if it may stand for `old` as it is.
+// `x`, if it has the shape of `old`, layout and dynamic dimensions included.
 Instruction* IfSameShape(const Instruction* old, Instruction* x) {
-  return Compatible(old->shape(), x->shape()) && !old->shape().has_dynamic_dims() ? x : nullptr;
+  return old->shape() == x->shape() ? x : nullptr;
+}
+
+// The size of a dynamic dimension follows from the number of elements: of two it may be another.
+bool HasOneSizeFor(Shape shape) {
+  int dynamic = 0;
+  for (int dim = 0; dim < shape.rank(); ++dim) dynamic += shape.is_dynamic(dim);
+  return dynamic < 2;
 }
 
 // concatenate(concatenate(a, b), c)  =>  concatenate(a, b, c)
@@ -28,7 +35,8 @@ Instruction* FlattenSizes(Instruction* concatenate, Rewriter& rewriter) {
     parts.insert(parts.end(), operand->operands().begin(), operand->operands().end());
   }
   if (static_cast<int>(parts.size()) == concatenate->operand_count()) return nullptr;
-  return rewriter.Concatenate(parts, dimension);
+  return rewriter.OpWithShape(Opcode::kConcatenate, concatenate->shape(), parts,
+                              concatenate->attrs_ptr());
 }
 
 // slice(concatenate(…, a, …))  =>  a, where the slice is all of a
@@ -39,44 +47,47 @@ Instruction* SliceOfSizes(Instruction* slice, Rewriter&) {
   if (range.stride != 1) return nullptr;
   int64_t at = 0;
   for (Instruction* part : concatenate->operands()) {
+    if (part->shape().has_dynamic_dims()) return nullptr;  // what is after it may be anywhere
     const int64_t size = part->shape().dim(0);
-    if (at == range.start && at + size == range.limit) return IfSameShape(slice, part);
+    if (at == range.start && at + size == range.limit)
+      return Compatible(slice->shape(), part->shape()) ? part : nullptr;
     at += size;
   }
   return nullptr;
 }
 
-// reshape(slice(reshape(a)))  =>  a of one element
-Instruction* SizeOfSlice(Instruction* reshape, Rewriter&) {
+// reshape(broadcast(a))  =>  a, a scalar
+Instruction* SizeOfBroadcast(Instruction* reshape, Rewriter&) {
   Instruction* a;
-  if (!Match(reshape, m::Reshape(m::Slice(m::Reshape(m::Any(&a)))))) return nullptr;
-  return a->shape().element_count() == 1 ? IfSameShape(reshape, a) : nullptr;
+  if (!Match(reshape, m::Reshape(m::Broadcast(m::Any(&a))))) return nullptr;
+  const bool is_vector = reshape->operand(0)->shape().rank() == 1 && reshape->shape().IsScalar();
+  return is_vector ? IfSameShape(reshape, a) : nullptr;
 }
 
 // reshape(reshape(a))  =>  a
 Instruction* SizeBackAgain(Instruction* reshape, Rewriter&) {
   Instruction* a;
-  return Match(reshape, m::Reshape(m::Reshape(m::Any(&a)))) ? IfSameShape(reshape, a) : nullptr;
+  if (!Match(reshape, m::Reshape(m::Reshape(m::Any(&a))))) return nullptr;
+  return HasOneSizeFor(a->shape()) ? IfSameShape(reshape, a) : nullptr;
 }
 
-// reshape(broadcast(a))  =>  a of one element
-Instruction* SizeOfBroadcast(Instruction* reshape, Rewriter&) {
-  Instruction* a;
-  if (!Match(reshape, m::Reshape(m::Broadcast(m::Any(&a))))) return nullptr;
-  return reshape->shape().element_count() == 1 ? IfSameShape(reshape, a) : nullptr;
+// convert(a) of the same shape  =>  a
+Instruction* DropConvert(Instruction* convert, Rewriter&) {
+  return IfSameShape(convert, convert->operand(0));
 }
 
-// reshape(a), convert(a) of the same shape  =>  a
-Instruction* DropIdentity(Instruction* x, Rewriter&) { return IfSameShape(x, x->operand(0)); }
+// reshape(a) of the same shape  =>  a
+Instruction* DropReshape(Instruction* reshape, Rewriter&) {
+  return HasOneSizeFor(reshape->shape()) ? IfSameShape(reshape, reshape->operand(0)) : nullptr;
+}
 
 constexpr Rule kDimensionRules[] = {
     {"concatenate-of-concatenate", Opcode::kConcatenate, kExact, FlattenSizes},
     {"slice-of-concatenate", Opcode::kSlice, kExact, SliceOfSizes},
-    {"reshape-of-slice", Opcode::kReshape, kExact, SizeOfSlice},
-    {"reshape-of-reshape", Opcode::kReshape, kExact, SizeBackAgain},
     {"reshape-of-broadcast", Opcode::kReshape, kExact, SizeOfBroadcast},
-    {"reshape-of-itself", Opcode::kReshape, kExact, DropIdentity},
-    {"convert-of-itself", Opcode::kConvert, kExact, DropIdentity},
+    {"reshape-of-reshape", Opcode::kReshape, kExact, SizeBackAgain},
+    {"convert-of-itself", Opcode::kConvert, kExact, DropConvert},
+    {"reshape-of-itself", Opcode::kReshape, kExact, DropReshape},
 };
 
 }  // namespace

@@ -6,12 +6,15 @@
 //
 //   concatenate(concatenate(a, b), c)     =>   concatenate(a, b, c)      // in one dimension
 //   slice(concatenate(…, a, …))           =>   a                         // of vectors, where it is all of a
-//   reshape(slice(reshape(a)))            =>   a                         // of the only element
-//   reshape(reshape(a)), reshape(broadcast(a))   =>   a                  // of a's shape; broadcasts of scalars to one element
-//   convert(a), reshape(a)                =>   a                         // to the type and sizes it has
+//   reshape(broadcast(a))                 =>   a                         // of scalars, to a vector and back
+//   reshape(reshape(a))                   =>   a                         // of a's shape
+//   convert(a), reshape(a)                =>   a                         // of the shape it has
+//
+// Shapes are equal with their layouts and dynamic dimensions.
 //
 // Requires: nothing.  Ensures: no such instruction is left.
-// Leaves alone: dynamic shapes, broadcasts to several elements.
+// Leaves alone: slices that begin after a part whose size is known at run time only, reshapes with
+// several dynamic dimensions.
 #pragma once
 
 #include "passes/rewrite.h"

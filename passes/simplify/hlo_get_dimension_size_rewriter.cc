@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "lib/analysis/forwarding.h"
 #include "lib/analysis/leaves.h"
@@ -11,9 +12,9 @@ namespace hlo {
 namespace {
 
 // What has the dimensions of its operands, side by side if there are several.
-constexpr OpcodeSet kKeepsDimensions = {Opcode::kCopy,      Opcode::kReverse,
-                                        Opcode::kSort,      Opcode::kDynamicUpdateSlice,
-                                        Opcode::kAllReduce, Opcode::kSetDimensionSize};
+constexpr OpcodeSet kKeepsDimensions = {
+    Opcode::kCopy,      Opcode::kReverse,          Opcode::kSort,    Opcode::kDynamicUpdateSlice,
+    Opcode::kAllReduce, Opcode::kSetDimensionSize, Opcode::kScatter, Opcode::kSelectAndScatter};
 constexpr int kMaxSizeSteps = 1 << 14;  // of one question
 constexpr int kMaxNesting = 32;
 
@@ -64,6 +65,39 @@ std::optional<Dimension> SameSizeInDot(const Dimension& at) {
   return Dimension{dot.operand(side), 0, dim, at.frame};
 }
 
+// Dimensions of slices that take all of one, and those of the indices.
+std::optional<Dimension> SameSizeInGather(const Dimension& at) {
+  const Instruction& gather = *at.value;
+  const auto& attrs = gather.attrs<GatherAttrs>();
+  const auto offset = std::find(attrs.offset_dims.begin(), attrs.offset_dims.end(), at.dim);
+  if (offset != attrs.offset_dims.end()) {
+    const Instruction& array = *gather.operand(0);
+    const int64_t dim =
+        FreeDimension(array, attrs.collapsed_slice_dims, attrs.operand_batching_dims,
+                      offset - attrs.offset_dims.begin());
+    if (dim < 0 ||
+        attrs.slice_sizes[static_cast<size_t>(dim)] != array.shape().dim(static_cast<int>(dim)))
+      return std::nullopt;
+    return Dimension{gather.operand(0), 0, dim, at.frame};
+  }
+  const int64_t batch = at.dim - std::count_if(attrs.offset_dims.begin(), attrs.offset_dims.end(),
+                                               [&](int64_t dim) { return dim < at.dim; });
+  return Dimension{gather.operand(1), 0, batch + (batch >= attrs.index_vector_dim), at.frame};
+}
+
+// Batches and features, where none are put together.
+std::optional<Dimension> SameSizeInConvolution(const Dimension& at) {
+  const Instruction& convolution = *at.value;
+  const auto& attrs = convolution.attrs<ConvolutionAttrs>();
+  const ConvDimNumbers& labels = attrs.dim_labels;
+  if (attrs.batch_group_count != 1) return std::nullopt;
+  if (at.dim == labels.output_batch)
+    return Dimension{convolution.operand(0), 0, labels.input_batch, at.frame};
+  if (at.dim == labels.output_feature && attrs.feature_group_count == 1)
+    return Dimension{convolution.operand(1), 0, labels.kernel_output_feature, at.frame};
+  return std::nullopt;
+}
+
 // The dimension of its first operand that dimension `dim` of `value` is; -1: none.
 int64_t SameDimension(const Instruction& value, int64_t dim) {
   const Opcode opcode = value.opcode();
@@ -111,6 +145,8 @@ std::optional<Dimension> SameSizeElsewhere(const Dimension& at) {
     return std::nullopt;
   }
   if (value.opcode() == Opcode::kDot) return SameSizeInDot(at);
+  if (value.opcode() == Opcode::kGather) return SameSizeInGather(at);
+  if (value.opcode() == Opcode::kConvolution) return SameSizeInConvolution(at);
   const int64_t dim = SameDimension(value, at.dim);
   if (dim < 0) return std::nullopt;
   return Dimension{value.operand(0), 0, dim, at.frame};
@@ -135,6 +171,42 @@ bool LoopKeeps(const Instruction& loop, int64_t leaf, int64_t dim) {
     at = *next;
   }
   return at.leaf == leaf && at.dim == dim;
+}
+
+// Whether a reshape leaves the dimension, which is dynamic before it, too, as it is.
+bool IsSameInReshape(const Dimension& at) {
+  const int64_t dim = SameDimension(*at.value, at.dim);
+  return dim >= 0 && at.value->operand(0)->shape().is_dynamic(static_cast<int>(dim));
+}
+
+// Dimensions [in_begin, in_end) of the operand of a reshape, which hold the elements of dimensions
+// [out_begin, out_end) of its result.
+struct DividedDims {
+  int64_t in_begin, in_end;
+  int64_t out_begin, out_end;
+};
+
+// The dimensions among which the elements of dimension `dim` of a reshape are divided anew, when
+// it is the only one of them whose size is not known: all, or those that hold the same elements.
+std::optional<DividedDims> DimsToDivide(const Instruction& reshape, int64_t dim) {
+  const Shape from = reshape.operand(0)->shape(), to = reshape.shape();
+  const auto is_only_one = [&](const DividedDims& dims) {
+    for (int64_t d = dims.out_begin; d < dims.out_end; ++d)
+      if (d != dim && to.is_dynamic(static_cast<int>(d))) return false;
+    return true;
+  };
+  const DividedDims all = {0, from.rank(), 0, to.rank()};
+  if (is_only_one(all)) return all;
+  if (to.dim(static_cast<int>(dim)) == 1) return std::nullopt;  // of no group in particular
+  const auto starts = CommonFactors(from.dims(), to.dims());
+  for (size_t i = 0; i + 1 < starts.size(); ++i) {
+    const auto [in, out] = starts[i];
+    const auto [next_in, next_out] = starts[i + 1];
+    const DividedDims group = {in, next_in, out, next_out};
+    if (dim >= out && dim < next_out)
+      return is_only_one(group) ? std::optional(group) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 // What is known of a size.
@@ -193,6 +265,7 @@ class SizeFinder {
       if (opcode == Opcode::kPad) return OfPad(at);
       if (opcode == Opcode::kSlice) return OfSlice(at);
       if (opcode == Opcode::kReduceWindow) return OfWindow(at);
+      if (opcode == Opcode::kReshape && !IsSameInReshape(at)) return OfReshape(at);
       const std::optional<Dimension> next = Next(at);
       if (!next) return {};
       at = *next;
@@ -281,6 +354,8 @@ class SizeFinder {
     const bool is_sum = opcode == Opcode::kAdd;
     if (is_sum && b.number == 0) return a;
     if (is_sum && a.number == 0) return b;
+    if (b.number == 1 && (opcode == Opcode::kMultiply || opcode == Opcode::kDivide)) return a;
+    if (a.number == 1 && opcode == Opcode::kMultiply) return b;
     if (builder_ == nullptr) return {true, std::nullopt, nullptr};
     return {true, std::nullopt,
             builder_->OpWithShape(opcode, Shape::Scalar(ElementType::kS32),
@@ -322,6 +397,29 @@ class SizeFinder {
     if (range.stride == 1) return size;
     size = Combine(Opcode::kAdd, size, Number(range.stride - 1));
     return Combine(Opcode::kDivide, size, Number(range.stride));
+  }
+
+  // All elements, divided by those that the other dimensions make.
+  Size OfReshape(const Dimension& at) {
+    const std::optional<DividedDims> dims = DimsToDivide(*at.value, at.dim);
+    if (!dims) return {};
+    Size elements = Number(1);
+    int64_t fixed = 1, others = 1;
+    for (int64_t d = dims->in_begin; d < dims->in_end; ++d) {
+      const Size size = Of({at.value->operand(0), 0, d, at.frame});
+      if (!size.known) return {};
+      if (size.number) {
+        fixed *= *size.number;
+      } else {
+        elements = Combine(Opcode::kMultiply, elements, size);
+      }
+    }
+    for (int64_t d = dims->out_begin; d < dims->out_end; ++d)
+      others *= d == at.dim ? 1 : at.value->shape().dim(static_cast<int>(d));
+    if (others == 0) return {};
+    const int64_t common = std::gcd(fixed, others);
+    elements = Combine(Opcode::kMultiply, elements, Number(fixed / common));
+    return Combine(Opcode::kDivide, elements, Number(others / common));
   }
 
   // How often the window fits.
