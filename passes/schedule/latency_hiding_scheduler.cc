@@ -7,7 +7,6 @@
 #include "lib/ir/call_order.h"
 #include "passes/schedule/latency_schedule.h"
 #include "passes/schedule/overlap_schedule.h"
-#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {
@@ -35,11 +34,6 @@ LatencySchedule::Order BestOrder(const LatencySchedule& schedule, int64_t limit)
     if (limit == 0) break;
   }
   return given;
-}
-
-bool IsForcedLate(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         FrontendAttribute(instruction, "scheduler_hint") == "force_delay";
 }
 
 // Bytes that an instruction needs for what it calls.
@@ -95,35 +89,81 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByTimes(Module& module,
   return changed;
 }
 
-absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
-                                                        PassContext& context) const {
+// What is there when computations are called, by the serial of each, where there is a limit.
+std::vector<std::vector<ValueId>> LiveAtCalls(const std::vector<Computation*>& callees_first,
+                                              size_t serials, const Values& values,
+                                              const AliasSets& sets) {
+  std::vector<std::vector<ValueId>> live(serials);
+  for (size_t i = callees_first.size(); i-- > 0;) {
+    const Computation& computation = *callees_first[i];
+    const std::vector<Instruction*> sequence = computation.SequenceOrPostOrder();
+    OverlapMemory memory(
+        sequence, values, sets, [](const Instruction&) { return 0; }, live[computation.serial()]);
+    for (size_t at = sequence.size(); at-- > 0;) {
+      for (const Computation* callee : sequence[at]->calls()) {
+        if (!callee->is_fusion()) live[callee->serial()] = memory.LiveSets();
+      }
+      memory.Add(static_cast<uint32_t>(at));
+    }
+  }
+  return live;
+}
+
+absl::StatusOr<LatencyHidingScheduler::ByUnits> LatencyHidingScheduler::ScheduleByUnits(
+    Module& module, PassContext& context, const Options& options) const {
   const Values& values = context.analyses().Get<Values>(module);
   const AliasSets& sets = context.analyses().Get<AliasSets>(module);
   SideEffects& effects = context.analyses().Get<SideEffects>(module);
-  OverlapResources resources(module, options_);
+  OverlapResources resources(module, options);
+  const std::vector<Computation*> computations =
+      CalleesFirst(context.NonFusionComputations(module));
   std::vector<int64_t> peaks(module.serial_limit(), 0);
-  bool changed = false;
-  for (Computation* computation : CalleesFirst(context.NonFusionComputations(module))) {
+  std::vector<std::vector<ValueId>> live(module.serial_limit());
+  if (options.memory_limit_bytes > 0)
+    live = LiveAtCalls(computations, module.serial_limit(), values, sets);
+  ByUnits result;
+  for (Computation* computation : computations) {
     std::vector<Instruction*> sequence = computation->SequenceOrPostOrder();
-    const bool has_work = absl::c_any_of(sequence, [&](const Instruction* instruction) {
-      return resources.IsStart(*instruction) || resources.IsDone(*instruction) ||
-             IsForcedLate(*instruction);
-    });
-    OverlapMemory memory(sequence, values, sets, [&peaks](const Instruction& instruction) {
-      return MostOfCallees(instruction, peaks);
-    });
+    bool has_work = false;
+    for (const Instruction* instruction : sequence) {
+      RETURN_IF_ERROR(CheckHints(*instruction));
+      has_work = has_work || resources.IsStart(*instruction) || resources.IsDone(*instruction) ||
+                 IsForcedLate(*instruction);
+    }
+    OverlapMemory memory(
+        sequence, values, sets,
+        [&peaks](const Instruction& instruction) { return MostOfCallees(instruction, peaks); },
+        live[computation->serial()]);
     if (has_work) {
       OverlapGraph graph(sequence, resources, values, sets,
                          [&effects](const Instruction& instruction) {
                            return KeepsItsPlace(instruction, effects);
                          });
-      ASSIGN_OR_RETURN(sequence, OverlapSchedule(graph, memory, resources, options_).Make());
+      ASSIGN_OR_RETURN(sequence, OverlapSchedule(graph, memory, resources, options).Make());
+      result.has_work = true;
     } else {
       for (size_t i = sequence.size(); i-- > 0;) memory.Add(static_cast<uint32_t>(i));
     }
     peaks[computation->serial()] = memory.peak_bytes();
+    result.peak_bytes = std::max(result.peak_bytes, memory.peak_bytes());
     resources.SetOrder(*computation, sequence);
-    changed |= SetOrder(*computation, std::move(sequence), context);
+    result.changed |= SetOrder(*computation, std::move(sequence), context);
+  }
+  return result;
+}
+
+absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
+                                                        PassContext& context) const {
+  Options options = options_;
+  ASSIGN_OR_RETURN(ByUnits result, ScheduleByUnits(module, context, options));
+  bool changed = result.changed;
+  for (int64_t run = 0; run < options_.rerun && result.has_work; ++run) {
+    if (options_.memory_limit_bytes == 0 || result.peak_bytes <= options_.memory_limit_bytes) break;
+    // 0 would be no limit.
+    options.memory_limit_bytes = std::max<int64_t>(
+        1, static_cast<int64_t>(static_cast<double>(options.memory_limit_bytes) * 0.9));
+    ASSIGN_OR_RETURN(result, ScheduleByUnits(module, context, options));
+    changed |= result.changed;
   }
   return changed;
 }
@@ -131,6 +171,7 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
 absl::StatusOr<bool> LatencyHidingScheduler::Run(Module& module, PassContext& context) {
   if (options_.memory_limit_bytes < 0)
     return Error("`memory_limit_bytes` is {}, expected 0 or more", options_.memory_limit_bytes);
+  if (options_.rerun < 0) return Error("`rerun` is {}, expected 0 or more", options_.rerun);
   if (!context.MayRewrite()) return false;
   bool changed = !module.is_scheduled();
   ASSIGN_OR_RETURN(const bool reordered, options_.platform.empty() ? RunByUnits(module, context)

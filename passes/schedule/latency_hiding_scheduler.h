@@ -15,22 +15,27 @@
 // starts that could wait or could go. Groups (`_scheduling_group_id`) are scheduled in one piece;
 // `flexible_scheduling_annotation_scheduling` leaves their first start to the scheduler, which
 // `aggressive_flexible_annotation_scheduling` makes it put as early as possible;
+// `force_delay_over_memory_pressure` also where memory is short;
 // `deannotate_group_if_blocked` gives groups up that stand in the way. The frontend attribute
-// `scheduler_hint` says `force_early` or `force_delay` of custom calls, `force_delay_async` of
-// starts; `scheduler_delay_priority` is a number. What is to be late comes last in the computation
-// read from its end, that is early in it.
+// `scheduler_hint` says `force_early` of custom calls, `force_delay` of them, async-start and
+// async-done, `force_delay_async` of starts and dones; `scheduler_delay_priority` is a number. What
+// is to be late comes last in the computation read from its end, that is early in it.
 //
 // With `platform`, times are those of the cost analysis there (lib/analysis/async_overlap.h). A
 // done then waits for as much work as its operation takes by them, or as there is, and no
 // computation waits longer than before by the model. Where no order that hides more keeps to the
 // limit of memory, the order stays.
 //
-// `memory_limit_bytes` bounds the bytes of values that each computation makes and needs at one
-// time, parameters and constants apart; 0: no limit. The order that is there already, or the
-// post-order, decides where times do not.
+// `memory_limit_bytes` bounds the bytes of values that are needed at one time, parameters of the
+// entry apart; 0: no limit. In a called computation that is what its callers keep meanwhile, too;
+// with `platform`, only what each computation makes and needs by itself. `rerun`: how often, while
+// some computation needs more by itself, all is scheduled again with a limit of nine tenths. The
+// order that is there already, or the post-order, decides where times do not.
 //
 // Requires: nothing.  Ensures: the module is scheduled.  Errors: a group that needs more at a time
-// than the limits allow.  Leaves alone: fusion bodies; the order of instructions with side effects,
+// than the limits allow, or of which only some members have
+// `keep_original_sequence_order_in_group`.  Leaves alone: fusion bodies; memory that is not the
+// device's own (memory spaces other than 0); the order of instructions with side effects,
 // but for collectives and transfers, which tokens and control edges order; by default, computations
 // without asynchronous operations.
 #pragma once
@@ -54,6 +59,7 @@ struct LatencyHidingSchedulerOptions {
   int64_t reduce_scatter_overlap_limit = 1;
   int64_t send_recv_overlap_limit = 1;
   int64_t send_recv_host_overlap_limit = 1;
+  int64_t rerun = 0;
   bool schedule_send_recvs = false;
   bool force_send_recv_to_use_same_resource = false;
   bool track_sync_op_resource_usage = false;
@@ -63,6 +69,7 @@ struct LatencyHidingSchedulerOptions {
   bool depth_based_memory_pressure_reduction = false;
   bool flexible_scheduling_annotation_scheduling = false;
   bool aggressive_flexible_annotation_scheduling = false;
+  bool force_delay_over_memory_pressure = false;
   bool deannotate_group_if_blocked = false;
 
   static auto Fields() {
@@ -80,6 +87,7 @@ struct LatencyHidingSchedulerOptions {
         Optional("reduce_scatter_overlap_limit", &O::reduce_scatter_overlap_limit),
         Optional("send_recv_overlap_limit", &O::send_recv_overlap_limit),
         Optional("send_recv_host_overlap_limit", &O::send_recv_host_overlap_limit),
+        Optional("rerun", &O::rerun),
         Optional("schedule_send_recvs", &O::schedule_send_recvs),
         Optional("force_send_recv_to_use_same_resource", &O::force_send_recv_to_use_same_resource),
         Optional("track_sync_op_resource_usage", &O::track_sync_op_resource_usage),
@@ -92,6 +100,7 @@ struct LatencyHidingSchedulerOptions {
                  &O::flexible_scheduling_annotation_scheduling),
         Optional("aggressive_flexible_annotation_scheduling",
                  &O::aggressive_flexible_annotation_scheduling),
+        Optional("force_delay_over_memory_pressure", &O::force_delay_over_memory_pressure),
         Optional("deannotate_group_if_blocked", &O::deannotate_group_if_blocked)};
   }
 };
@@ -105,6 +114,12 @@ class LatencyHidingScheduler final : public Pass {
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
+  struct ByUnits {
+    bool changed = false, has_work = false;
+    int64_t peak_bytes = 0;  // of the computation that needs most by itself
+  };
+  absl::StatusOr<ByUnits> ScheduleByUnits(Module& module, PassContext& context,
+                                          const Options& options) const;
   absl::StatusOr<bool> RunByTimes(Module& module, PassContext& context) const;
   absl::StatusOr<bool> RunByUnits(Module& module, PassContext& context) const;
 

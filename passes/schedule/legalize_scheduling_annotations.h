@@ -1,24 +1,31 @@
 // Makes the groups that a program wants scheduled together groups that a schedule can have.
 //
-//   a = exponential(x), frontend_attributes={_scheduling_group_id="1"}
-//   b = negate(a)                                  =>   b = …, _scheduling_group_id="1"
-//   c = cosine(b), frontend_attributes={_scheduling_group_id="1"}         (propagate_annotation)
+//   d = all-gather-done(s), frontend_attributes={_scheduling_group_id="1"}
+//   b = negate(d)                                  =>   b = …, _scheduling_group_id="1"
+//   c = cosine(b), frontend_attributes={_scheduling_group_id="1"}
 //
 // In this order:
-//   1. `run_verification`: two groups of which each needs the other are an error.
-//   2. `remove_loop_iteration_annotation_only`: iterations go ("3:-1" becomes "3"), nothing else is
+//   1. `check_gap_only`: of all this only the search for what lies between members, as in 8.
+//   2. `run_verification`: two groups of which each needs the other are an error.
+//   3. `remove_loop_iteration_annotation_only`: iterations go ("3:-1" becomes "3"), nothing else is
 //      done.
-//   3. "noop" goes; without `keep_sync_annotation` what is not asynchronous leaves its group.
-//   4. With `keep_sync_annotation` a fusion gets the group of what it fuses; two groups in one
-//      fusion are an error.
-//   5. `check_start_done_annotation_consistency`: a done of another group than its start is an
-//      error.
-//   6. Without `keep_trivial_sync_annotation` groups of one instruction that is not asynchronous
-//      go.
-//   7. What lies between two members of a group is an error, or joins it with
-//      `propagate_annotation`; if it is of another group, that is an error.
+//   4. "noop" goes; without `keep_sync_annotation` what is not asynchronous leaves its group, and so
+//      does what only copies in the background; without `keep_start_annotation` async-start, too.
+//   5. With `keep_sync_annotation` a fusion gets the group of what it fuses; two groups in one
+//      fusion are an error. `check_start_done_annotation_consistency`: a done of another group than
+//      its start is an error.
+//   6. Without `keep_trivial_sync_annotation` groups of one instruction go. A group goes in which
+//      nothing, in no computation, is asynchronous or a collective that could be. Iterations do not
+//      matter here.
+//   7. What lies alone on the way from a member to the next, each with one operand and one user,
+//      joins the group.
+//   8. What lies between two members otherwise is an error, or joins with `propagate_annotation`; if
+//      it is of another group, that is an error. `check_non_mitigatable_gap_only` looks for such
+//      errors alone. With `deannotate_unsupported_groups` the group goes instead of an error.
+//      `skip_opt_barriers`: ways through a tuple, and a barrier behind it, lead from an operand to
+//      its get-tuple-element; other barriers end them.
 //
-// A group is one in each computation.
+// A group is one in each computation; what goes by 8 goes in all.
 //
 // Requires: nothing.  Ensures: each group can be scheduled without anything else in between.
 // Leaves alone: annotations in fusions.
@@ -35,17 +42,28 @@ struct LegalizeSchedulingAnnotationsOptions {
   bool check_start_done_annotation_consistency = true;
   bool remove_loop_iteration_annotation_only = false;
   bool run_verification = false;
+  bool keep_start_annotation = true;
+  bool deannotate_unsupported_groups = false;
+  bool check_gap_only = false;
+  bool check_non_mitigatable_gap_only = false;
+  bool skip_opt_barriers = false;
 
   static auto Fields() {
     using O = LegalizeSchedulingAnnotationsOptions;
-    return std::tuple{Optional("keep_sync_annotation", &O::keep_sync_annotation),
-                      Optional("keep_trivial_sync_annotation", &O::keep_trivial_sync_annotation),
-                      Optional("propagate_annotation", &O::propagate_annotation),
-                      Optional("check_start_done_annotation_consistency",
-                               &O::check_start_done_annotation_consistency),
-                      Optional("remove_loop_iteration_annotation_only",
-                               &O::remove_loop_iteration_annotation_only),
-                      Optional("run_verification", &O::run_verification)};
+    return std::tuple{
+        Optional("keep_sync_annotation", &O::keep_sync_annotation),
+        Optional("keep_trivial_sync_annotation", &O::keep_trivial_sync_annotation),
+        Optional("propagate_annotation", &O::propagate_annotation),
+        Optional("check_start_done_annotation_consistency",
+                 &O::check_start_done_annotation_consistency),
+        Optional("remove_loop_iteration_annotation_only",
+                 &O::remove_loop_iteration_annotation_only),
+        Optional("run_verification", &O::run_verification),
+        Optional("keep_start_annotation", &O::keep_start_annotation),
+        Optional("deannotate_unsupported_groups", &O::deannotate_unsupported_groups),
+        Optional("check_gap_only", &O::check_gap_only),
+        Optional("check_non_mitigatable_gap_only", &O::check_non_mitigatable_gap_only),
+        Optional("skip_opt_barriers", &O::skip_opt_barriers)};
   }
 };
 

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
+#include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 #include "passes/util/frontend_attribute.h"
 
@@ -50,19 +51,40 @@ bool OnlyPassesOn(const Instruction& instruction) {
   return kPassing.Has(instruction.opcode());
 }
 
+constexpr std::string_view kHint = "scheduler_hint", kPriority = "scheduler_delay_priority";
+
+std::optional<int64_t> PriorityOf(const Instruction& instruction) {
+  const std::string_view text = FrontendAttribute(instruction, kPriority);
+  int64_t priority = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), priority);
+  if (text.empty()) return 0;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return priority;
+}
+
 void ReadHints(OverlapNode& node) {
   const Instruction& instruction = *node.instruction;
-  const std::string_view hint = FrontendAttribute(instruction, "scheduler_hint");
-  const bool is_custom_call = instruction.opcode() == Opcode::kCustomCall;
-  node.is_early = is_custom_call && hint == "force_early";
-  node.is_late =
-      (is_custom_call && hint == "force_delay") || (node.is_start && hint == "force_delay_async");
-  if (!is_custom_call || !node.is_late) return;
-  const std::string_view text = FrontendAttribute(instruction, "scheduler_delay_priority");
-  std::from_chars(text.data(), text.data() + text.size(), node.late_priority);
+  const std::string_view hint = FrontendAttribute(instruction, kHint);
+  const bool is_of_halves = hint == "force_delay_async";
+  node.is_early = (instruction.opcode() == Opcode::kCustomCall && hint == "force_early") ||
+                  (node.is_done && is_of_halves);
+  node.is_late = IsForcedLate(instruction) || (node.is_start && is_of_halves);
+  if (node.is_late) node.late_priority = PriorityOf(instruction).value_or(0);
 }
 
 }  // namespace
+
+bool IsForcedLate(const Instruction& instruction) {
+  constexpr OpcodeSet kHinted = {Opcode::kCustomCall, Opcode::kAsyncStart, Opcode::kAsyncDone};
+  return kHinted.Has(instruction.opcode()) &&
+         FrontendAttribute(instruction, kHint) == "force_delay";
+}
+
+absl::Status CheckHints(const Instruction& instruction) {
+  if (PriorityOf(instruction).has_value()) return absl::OkStatus();
+  return Error(instruction.loc(), "`{}` of `{}` is `{}`; expected a whole number", kPriority,
+               instruction.name(), FrontendAttribute(instruction, kPriority));
+}
 
 OverlapGraph::OverlapGraph(const std::vector<Instruction*>& given,
                            const OverlapResources& resources, const Values& values,
@@ -80,6 +102,8 @@ OverlapGraph::OverlapGraph(const std::vector<Instruction*>& given,
     node.needs_any = absl::c_any_of(node.needed, [](int64_t count) { return count > 0; });
     node.is_start = resources.IsStart(instruction);
     node.is_done = resources.IsDone(instruction);
+    if (node.is_done && resources.IsStart(*instruction.operand(0)))
+      node.start = NumberOf(*instruction.operand(0));
     for (const auto& [resource, use] : node.resources) {
       node.occupies |= use == ResourceUse::kOccupies;
       node.releases |= use == ResourceUse::kReleases;
@@ -167,7 +191,9 @@ void OverlapGraph::AddReadersOfResults(const Values& values, const AliasSets& se
     const auto found = readers.find(sets.SetOf(values.Of(done)[0]));
     if (!start.has_value() || found == readers.end()) continue;
     for (const uint32_t reader : found->second) {
-      if (reader == *start || Reaches(i, reader) || Reaches(*start, reader)) continue;
+      if (reader == *start || Reaches(i, reader) || Reaches(*start, reader) ||
+          Reaches(reader, *start))
+        continue;
       AddEdge(reader, *start, kShort);
     }
   }

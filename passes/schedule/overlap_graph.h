@@ -5,6 +5,9 @@
 // memory that a done yields, or reads it, comes before the start; what has side effects stays in
 // its order; a done of a send that follows the done of a receive comes before the loops that wait
 // for the latter.
+//
+// Hints of `scheduler_hint`: `force_early` of custom calls; `force_delay` of custom calls,
+// async-start and async-done; `force_delay_async` of starts, and of dones, which it makes early.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "lib/analysis/alias.h"
 #include "lib/analysis/values.h"
 #include "passes/schedule/overlap_resources.h"
@@ -32,6 +36,7 @@ struct OverlapNode {
   ResourceCounts needed = {};
   bool needs_any = false;  // of them
   bool is_start = false, is_done = false;
+  std::optional<uint32_t> start;  // of a done, if it reads that
   bool occupies = false, releases = false;
   bool reads_done = false;
   bool is_early = false, is_late = false, is_late_if_free = false;
@@ -47,6 +52,11 @@ struct OverlapNode {
   int64_t unlocks = 0;  // that many are ready once it is there
   bool is_scheduled = false;
 };
+
+// Whether a hint says that it is to be late, start or not.
+bool IsForcedLate(const Instruction& instruction);
+// Hints that cannot be read.
+absl::Status CheckHints(const Instruction& instruction);
 
 class OverlapGraph {
  public:

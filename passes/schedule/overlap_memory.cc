@@ -6,12 +6,48 @@
 
 namespace hlo {
 
+namespace {
+
+constexpr uint32_t kUncounted = ~uint32_t{0};
+
+bool IsOwnMemory(Shape shape) {
+  return shape.IsArray() && (!shape.has_layout() || shape.layout().memory_space == 0);
+}
+
+}  // namespace
+
 OverlapMemory::OverlapMemory(const std::vector<Instruction*>& given, const Values& values,
                              const AliasSets& sets,
-                             const std::function<int64_t(const Instruction&)>& inside)
+                             const std::function<int64_t(const Instruction&)>& inside,
+                             const std::vector<ValueId>& live)
     : needs_(given.size()) {
-  constexpr uint32_t kOutside = ~uint32_t{0};
   absl::flat_hash_map<ValueId, uint32_t> buffers;  // looked up only
+  const auto buffer_of = [&](ValueId set, bool is_counted) {
+    const auto [at, is_new] = buffers.try_emplace(set, kUncounted);
+    const Shape shape = values[set].shape;
+    if (is_new && is_counted && IsOwnMemory(shape)) {
+      at->second = static_cast<uint32_t>(bytes_.size());
+      bytes_.push_back(shape.byte_size());
+      sets_.push_back(set);
+    }
+    return at->second;
+  };
+  for (const ValueId set : live) {
+    buffer_of(set, /*is_counted=*/true);
+    of_others_ += values[set].shape.byte_size();
+  }
+  is_live_.assign(bytes_.size(), true);
+  std::vector<bool> is_made(bytes_.size(), false);
+  // Nobody here makes what parameters have, wherever they stand.
+  for (const Instruction* instruction : given) {
+    if (instruction->opcode() != Opcode::kParameter || !values.Has(*instruction)) continue;
+    for (const ValueId value : values.Of(*instruction)) {
+      const uint32_t buffer =
+          buffer_of(sets.SetOf(value), /*is_counted=*/!instruction->parent()->is_entry());
+      is_made.resize(bytes_.size(), false);
+      if (buffer != kUncounted) is_made[buffer] = true;
+    }
+  }
   for (uint32_t i = 0; i < given.size(); ++i) {
     const Instruction& instruction = *given[i];
     if (!values.Has(instruction)) continue;
@@ -21,27 +57,28 @@ OverlapMemory::OverlapMemory(const std::vector<Instruction*>& given, const Value
       if (instruction.opcode() == Opcode::kGetTupleElement) break;
       for (const ValueId value : values.Of(*operand)) {
         const uint32_t buffer = buffers.at(sets.SetOf(value));
-        if (buffer != kOutside) needs.reads.push_back(buffer);
+        if (buffer != kUncounted) needs.reads.push_back(buffer);
       }
     }
     std::sort(needs.reads.begin(), needs.reads.end());
     needs.reads.erase(std::unique(needs.reads.begin(), needs.reads.end()), needs.reads.end());
-    // The memory of parameters is the caller's.
-    const bool is_outside = instruction.opcode() == Opcode::kParameter;
     for (const ValueId value : values.Of(instruction)) {
-      const auto number = static_cast<uint32_t>(bytes_.size());
-      const auto [at, is_new] = buffers.try_emplace(sets.SetOf(value), number);
-      if (!is_new) continue;
-      if (is_outside) {
-        at->second = kOutside;
-        continue;
-      }
-      const Shape shape = values[value].shape;
-      bytes_.push_back(shape.IsArray() ? shape.byte_size() : 0);
-      needs.makes.push_back(number);
+      const uint32_t buffer = buffer_of(sets.SetOf(value), /*is_counted=*/true);
+      is_made.resize(bytes_.size(), false);
+      if (buffer == kUncounted || is_made[buffer]) continue;
+      is_made[buffer] = true;
+      needs.makes.push_back(buffer);
     }
   }
-  is_live_.assign(bytes_.size(), false);
+  is_live_.resize(bytes_.size(), false);
+}
+
+std::vector<ValueId> OverlapMemory::LiveSets() const {
+  std::vector<ValueId> live;
+  for (size_t buffer = 0; buffer < sets_.size(); ++buffer) {
+    if (is_live_[buffer]) live.push_back(sets_[buffer]);
+  }
+  return live;
 }
 
 MemoryChange OverlapMemory::ChangeBy(uint32_t number) const {

@@ -1,6 +1,7 @@
 // The bytes that are live while the sequence of one computation is made from its end, for
 // `latency-hiding-scheduler`: what an instruction reads lives from there on, what it makes first
-// is gone before it.
+// is gone before it. What is its caller's lives from its first reader on, to the beginning; only
+// the entry's parameters and other memory than the device's own count nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,18 @@ struct MemoryChange {
 class OverlapMemory {
  public:
   // `given`: the instructions in an order that is right. `inside`: bytes that an instruction needs
-  // for what it calls.
+  // for what it calls. `live`: alias sets that live at the end, for others than this computation.
   OverlapMemory(const std::vector<Instruction*>& given, const Values& values, const AliasSets& sets,
-                const std::function<int64_t(const Instruction&)>& inside);
+                const std::function<int64_t(const Instruction&)>& inside,
+                const std::vector<ValueId>& live);
 
   // By places in `given`.
   MemoryChange ChangeBy(uint32_t number) const;
   void Add(uint32_t number);
-  int64_t live_bytes() const { return live_; }
+  // With what others need.
+  int64_t live_bytes() const { return of_others_ + live_; }
+  std::vector<ValueId> LiveSets() const;
+  // Without.
   int64_t peak_bytes() const { return peak_; }
 
  private:
@@ -38,8 +43,9 @@ class OverlapMemory {
   };
   std::vector<Needs> needs_;
   std::vector<int64_t> bytes_;  // by buffer
+  std::vector<ValueId> sets_;   // likewise
   std::vector<bool> is_live_;
-  int64_t live_ = 0, peak_ = 0;
+  int64_t of_others_ = 0, live_ = 0, peak_ = 0;
 };
 
 }  // namespace hlo

@@ -54,6 +54,13 @@ absl::Status OverlapSchedule::FindGroups() {
     auto group = std::find_if(groups_.begin(), groups_.end(),
                               [&](const Group& other) { return other.id == *annotation->group; });
     if (group == groups_.end()) group = groups_.insert(group, {.id = *annotation->group});
+    const Instruction& instruction = *graph_[i].instruction;
+    if (group->members.empty()) group->keeps_order = KeepsOrderInGroup(instruction);
+    if (group->keeps_order && !KeepsOrderInGroup(instruction))
+      return Error(instruction.loc(),
+                   "`{}` does not have `keep_original_sequence_order_in_group`, which `{}` of "
+                   "scheduling group {} has",
+                   instruction.name(), graph_[group->members[0]].instruction->name(), group->id);
     group->members.push_back(i);
   }
   for (Group& group : groups_) {
@@ -68,8 +75,29 @@ absl::Status OverlapSchedule::FindGroups() {
   return absl::OkStatus();
 }
 
-// Whether what is free is enough: for all members at a time, or as few as there can be.
-bool OverlapSchedule::GroupFits(const Group& group, bool overlapped) const {
+// At one time while the members come in their order, the last one first.
+ResourceCounts OverlapSchedule::NeededInOrder(const Group& group) const {
+  ResourceCounts needed = {}, most = {};
+  for (auto member = group.members.rbegin(); member != group.members.rend(); ++member) {
+    const OverlapNode& node = graph_[*member];
+    if (node.is_start) {
+      const auto edge =
+          std::find_if(node.after.begin(), node.after.end(),
+                       [&](const OverlapEdge& after) { return graph_[after.to].start == *member; });
+      for (size_t i = 0; i < needed.size() && edge != node.after.end(); ++i)
+        needed[i] -= graph_[edge->to].needed[i];
+      continue;
+    }
+    for (size_t i = 0; i < needed.size(); ++i) {
+      needed[i] += node.needed[i];
+      most[i] = std::max(most[i], needed[i]);
+    }
+  }
+  return most;
+}
+
+// For all members at a time, or as few as there can be.
+ResourceCounts OverlapSchedule::NeededInAnyOrder(const Group& group, bool overlapped) const {
   ResourceCounts needed = {};
   for (const Number member : group.members) {
     const OverlapNode& node = graph_[member];
@@ -80,6 +108,13 @@ bool OverlapSchedule::GroupFits(const Group& group, bool overlapped) const {
     for (size_t i = 0; i < needed.size(); ++i)
       needed[i] = is_open ? needed[i] + node.needed[i] : std::max(needed[i], node.needed[i]);
   }
+  return needed;
+}
+
+// Whether what is free is enough.
+bool OverlapSchedule::GroupFits(const Group& group, bool overlapped) const {
+  const ResourceCounts needed =
+      group.keeps_order ? NeededInOrder(group) : NeededInAnyOrder(group, overlapped);
   for (size_t i = 0; i < needed.size(); ++i) {
     if (needed[i] > free_[i]) return false;
   }
@@ -242,8 +277,8 @@ int OverlapSchedule::CompareByMemory(Candidate& a, Candidate& b) {
   const int64_t live = memory_.live_bytes(), limit = options_.memory_limit_bytes;
   if (live >= limit) {
     if (options_.depth_based_memory_pressure_reduction) {
-      if (const int better = Compare(x.increase < 0 && x.increase < y.increase,
-                                     y.increase < 0 && y.increase < x.increase))
+      if (const int better = Compare(x.increase <= 0 && x.increase < y.increase,
+                                     y.increase <= 0 && y.increase < x.increase))
         return better;
       if (const int better = Compare(graph_[a.number].depth, graph_[b.number].depth)) return better;
     }
@@ -255,6 +290,12 @@ int OverlapSchedule::CompareByMemory(Candidate& a, Candidate& b) {
 int OverlapSchedule::CompareByTime(Candidate& a, Candidate& b) {
   const OverlapNode &x = graph_[a.number], &y = graph_[b.number];
   if (const int better = Compare(IsDueDone(x), IsDueDone(y))) return better;
+  // What hides a start that is to be late stays free as long as there is another.
+  if (x.start.has_value() && y.start.has_value() &&
+      x.instruction->opcode() == y.instruction->opcode()) {
+    if (const int better = Compare(!graph_[*x.start].is_late, !graph_[*y.start].is_late))
+      return better;
+  }
   if (options_.enable_release_start_policy) {
     const auto is_due = [&](const OverlapNode& node) {
       const std::pair release(OverlapResource::kCollectivePermute, ResourceUse::kReleases);
@@ -292,6 +333,9 @@ int OverlapSchedule::CompareByOutlook(Candidate& a, Candidate& b) const {
 
 bool OverlapSchedule::IsBetter(Candidate& a, Candidate& b) {
   const OverlapNode &x = graph_[a.number], &y = graph_[b.number];
+  const auto compare_freed = [&] { return Compare(y.is_late_if_free, x.is_late_if_free); };
+  const bool is_freed_late = options_.force_delay_over_memory_pressure;
+  if (const int better = is_freed_late ? compare_freed() : 0) return better > 0;
   if (const int better = Compare(x.is_early, y.is_early)) return better > 0;
   if (const int better = Compare(y.is_late, x.is_late)) return better > 0;
   if (const int better = Compare(y.late_priority, x.late_priority)) return better > 0;
@@ -300,7 +344,7 @@ bool OverlapSchedule::IsBetter(Candidate& a, Candidate& b) {
   if (is_tight) {
     if (const int better = CompareByMemory(a, b)) return better > 0;
   }
-  if (const int better = Compare(y.is_late_if_free, x.is_late_if_free)) return better > 0;
+  if (const int better = is_freed_late ? 0 : compare_freed()) return better > 0;
   if (const int better = CompareByTime(a, b)) return better > 0;
   const bool is_aggressive = options_.aggressive_scheduling_policies;
   if (is_aggressive) {
@@ -416,7 +460,7 @@ absl::StatusOr<std::vector<Instruction*>> OverlapSchedule::Make() {
   for (Number i = 0; i < graph_.size(); ++i) {
     if (!graph_[i].after.empty()) continue;
     graph_[i].ready_time = 0;
-    ready_.push_back(i);
+    (graph_[i].runs_at_once ? at_once_ : ready_).push_back(i);
   }
   while (!ready_.empty() || !at_once_.empty()) {
     if (StartGroup(/*overlapped=*/true) || ScheduleOne()) continue;

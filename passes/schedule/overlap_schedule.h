@@ -3,7 +3,8 @@
 // its users are there for is ready; of what is ready this goes first, the first difference decides:
 //
 //   hints; within half of the memory limit, what needs less memory
-//   a done, and so nothing else that waits for it
+//   a done, and so nothing else that waits for it; of dones alike, not that of a start that is to
+//   be late
 //   what is ready without waiting: a start only when enough lies between it and its done
 //   a start whose kind of operation another done waits for
 //   what reads a done, so that this comes next
@@ -37,6 +38,7 @@ class OverlapSchedule {
   struct Group {
     int64_t id = -1;
     std::vector<Number> members;
+    bool keeps_order = false;          // its members stay in the order in which they are
     size_t after = 0, after_done = 0;  // instructions that come after it
   };
   // A candidate with what is found out about it once.
@@ -48,6 +50,8 @@ class OverlapSchedule {
 
   absl::Status FindGroups();
   Group& GroupOf(int64_t id);
+  ResourceCounts NeededInOrder(const Group& group) const;
+  ResourceCounts NeededInAnyOrder(const Group& group, bool overlapped) const;
   bool GroupFits(const Group& group, bool overlapped) const;
   bool StartGroup(bool overlapped);
   void ScheduleGroup(Group& group);

@@ -133,7 +133,7 @@ Candidates::Offer Candidates::Evaluate(const Level& level, Item* start, bool min
   const auto may_add = [&] { return end != nullptr && end->is_done && IsOpen(end); };
   const auto add = [&] {
     row.Add(*end);
-    is_used = is_used || (minds_use && IsUsedNow(*end));
+    is_used = is_used || (minds_use && MakesUsedNow(*end));
     end = end->next;
   };
   int64_t length = 0;
@@ -143,7 +143,9 @@ Candidates::Offer Candidates::Evaluate(const Level& level, Item* start, bool min
   }
   const auto consider = [&](std::optional<int64_t> cost, Choice::Kind kind) {
     ++best.effort;
-    if (!cost || is_used || (best.cost && *cost >= *best.cost)) return;
+    const bool is_bound =
+        kind == Choice::Kind::kRecompute ? is_used : minds_use && HoldsUsedNow(*start);
+    if (!cost || is_bound || (best.cost && *cost >= *best.cost)) return;
     best.cost = cost;
     best.kind = kind;
     best.length = length;
@@ -160,16 +162,21 @@ Candidates::Offer Candidates::Evaluate(const Level& level, Item* start, bool min
 }
 
 bool Candidates::IsUsedNow(const Offer& offer, const Item* start) const {
+  if (offer.kind != Choice::Kind::kRecompute) return HoldsUsedNow(*start);
   for (int64_t i = 0; i < offer.length; ++i, start = start->next) {
-    if (IsUsedNow(*start)) return true;
+    if (MakesUsedNow(*start)) return true;
   }
   return false;
 }
 
-bool Candidates::IsUsedNow(const Item& item) const {
-  const auto is_used = [&](LogicalBufferId id) { return memory_.IsUsedNow(id); };
-  return std::any_of(item.made.begin(), item.made.end(), is_used) ||
-         (item.held.size() == 1 && is_used(item.held[0]));
+bool Candidates::MakesUsedNow(const Item& item) const {
+  return std::any_of(item.made.begin(), item.made.end(),
+                     [&](LogicalBufferId id) { return memory_.IsUsedNow(id); });
+}
+
+// Of what is kept otherwise there is one, which others may know by other names.
+bool Candidates::HoldsUsedNow(const Item& item) const {
+  return item.held.size() == 1 && memory_.IsUsedNow(item.held[0]);
 }
 
 // ---- other ways ----

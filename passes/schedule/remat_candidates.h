@@ -54,7 +54,8 @@ class Candidates {
   void Refresh(Level& level, Item* start);
   Offer Evaluate(const Level& level, Item* start, bool minds_use) const;
   bool IsUsedNow(const Offer& offer, const Item* start) const;
-  bool IsUsedNow(const Item& item) const;
+  bool MakesUsedNow(const Item& item) const;
+  bool HoldsUsedNow(const Item& item) const;
   std::optional<int64_t> CostOfCompression(const Item& item) const;
   std::optional<int64_t> CostOfOffload(const Item& item) const;
 

@@ -22,6 +22,9 @@ bool Walk::Run(Computation& computation, int64_t limit,
 }
 
 void Walk::Visit(Computation& computation, int64_t limit) {
+  // What it calls may have come to need less since it was measured.
+  if (model_.is_peak_priority())
+    peaks_.Set(computation, peaks_.Measure(computation.SequenceOrPostOrder()).bytes);
   if (peaks_.Of(computation) <= limit || !gone_through_.insert(&computation).second) return;
   State state(computation, context_);
   for (Item* item = state.sequence.first(); item != nullptr; item = item->next)

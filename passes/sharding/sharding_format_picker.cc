@@ -1,0 +1,82 @@
+#include "passes/sharding/sharding_format_picker.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "lib/types/sharding.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kMostDevices = 32;
+
+DimVec PrimeFactors(int64_t number) {
+  DimVec factors;
+  for (int64_t divisor = 2; number > 1; ++divisor) {
+    for (; number % divisor == 0; number /= divisor) factors.push_back(divisor);
+  }
+  return factors;
+}
+
+// The devices as a transposed count, if there is one: of prime numbers, in some order, in some
+// order again.
+std::optional<IotaTiles> CountOf(const TiledSharding& sharding) {
+  if (sharding.devices.size() < 2 || sharding.devices.size() > kMostDevices) return std::nullopt;
+  DimVec sizes = PrimeFactors(std::ssize(sharding.devices));
+  do {
+    DimVec order(sizes.size());
+    std::iota(order.begin(), order.end(), 0);
+    do {
+      IotaTiles tiles = IotaTiles::Make(sharding.tile_dims, sizes, order);
+      if (tiles.Devices() == sharding.devices) return tiles;
+    } while (std::next_permutation(order.begin(), order.end()));
+  } while (std::next_permutation(sizes.begin(), sizes.end()));
+  return std::nullopt;
+}
+
+// Whether it is another one now.
+bool WriteAsList(TiledSharding& sharding) {
+  if (!sharding.iota.has_value()) return false;
+  sharding.devices = sharding.iota->Devices();
+  sharding.iota.reset();
+  return true;
+}
+
+bool WriteAsCount(TiledSharding& sharding) {
+  if (sharding.iota.has_value()) return false;
+  sharding.iota = CountOf(sharding);
+  if (sharding.iota.has_value()) sharding.devices.clear();
+  return sharding.iota.has_value();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ShardingFormatPicker::Run(Module& module, PassContext& context) {
+  const std::string& type = options_.sharding_type;
+  if (type != "v1" && type != "best_effort_v2")
+    return Error("unknown `sharding_type` `{}`; expected `v1` or `best_effort_v2`", type);
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->sharding() == nullptr) continue;
+      Sharding sharding = *instruction->sharding();
+      bool is_other = false;
+      for (Sharding::Leaf& leaf : sharding.leaves) {
+        auto* const tiled = std::get_if<TiledSharding>(&leaf);
+        if (tiled == nullptr || tiled->kind != TiledSharding::Kind::kTiled) continue;
+        is_other |= type == "v1" ? WriteAsList(*tiled) : WriteAsCount(*tiled);
+      }
+      if (!is_other || !context.MayRewrite()) continue;
+      context.Passed(*instruction, "its sharding is written as `{}`", sharding.ToString());
+      context.Count("shardings");
+      instruction->mutable_extras().sharding = std::move(sharding);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(ShardingFormatPicker)
+
+}  // namespace hlo

@@ -1,0 +1,37 @@
+// Writes the devices of shardings as lists, or as transposed counts where they are such.
+//
+//   v1               {devices=[2,2]<=[2,2]T(1,0)}  =>  {devices=[2,2]0,2,1,3}
+//   best_effort_v2   {devices=[2,2]0,2,1,3}        =>  {devices=[2,2]<=[2,2]T(1,0)}
+//
+// Requires: nothing.  Ensures: the same tiles are on the same devices.
+// Leaves alone: what is not divided into tiles; named axes; with best_effort_v2 more than 32
+// devices, for which there are too many ways to try.
+#pragma once
+
+#include <string>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct ShardingFormatPickerOptions {
+  std::string sharding_type = "v1";
+
+  static auto Fields() {
+    return std::tuple{Optional("sharding_type", &ShardingFormatPickerOptions::sharding_type)};
+  }
+};
+
+class ShardingFormatPicker final : public Pass {
+ public:
+  static constexpr AnalysisSet kPreserves =
+      AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
+  using Options = ShardingFormatPickerOptions;
+  explicit ShardingFormatPicker(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo
