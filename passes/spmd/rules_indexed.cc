@@ -16,6 +16,11 @@ bool AreWide(const Instruction& numbers) {
   return numbers.shape().element_type() == ElementType::kU64;
 }
 
+// Whether devices may give what they have of elements that are found by operand i.
+bool MayPick(const Instruction& old, int i) {
+  return !AreWide(*old.operand(i)) && SpmdCode::HasNothing(old.shape().element_type());
+}
+
 // ---- one part of an array ----
 
 // The part of the slice that the device has, along dimensions that are divided: the tile with room
@@ -42,8 +47,7 @@ absl::StatusOr<Parts> DivideDynamicSlice(Partitioner& partitioner, const Instruc
   };
   RunningOp op;
   for (int64_t d = 0; d < whole.rank(); ++d) {
-    if (is_full(d) || !AreWide(*old.operand(1)))
-      op.dims.push_back(RunsAlong(old, 0, d, is_full(d) ? d : -1));
+    if (is_full(d) || MayPick(old, 1)) op.dims.push_back(RunsAlong(old, 0, d, is_full(d) ? d : -1));
   }
   op.combiner = partitioner.code().Union(whole.element_type());
   op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
@@ -247,7 +251,7 @@ absl::StatusOr<Parts> DivideGather(Partitioner& partitioner, const Instruction& 
     }
   }
   for (const int64_t d : attrs.start_index_map) {
-    if (PicksAlong(attrs, operand, d) && !AreWide(*old.operand(1)))
+    if (PicksAlong(attrs, operand, d) && MayPick(old, 1))
       op.dims.push_back(RunsAlong(old, 0, d, -1));
   }
   op.combiner = partitioner.code().Union(operand.element_type());
@@ -329,9 +333,12 @@ class ScatterRuns {
     if (inputs_ != 1 || attrs_.scatter_dims_to_operand_dims.empty() ||
         !IsSigned(old_.operand(1)->shape().element_type()))
       return false;
+    // Sums of narrow floats are rounded to as little on each device.
+    const ElementType type = old_.shape().element_type();
+    if (IsFloat(type) && ByteSize(type) == 1) return false;
     const std::optional<Opcode> opcode = CombinerOpcode(*old_.to_apply());
     return opcode.has_value() && HasTrait(*opcode, kAssociative) &&
-           IdentityOf(*opcode, old_.shape().element_type()).has_value();
+           IdentityOf(*opcode, type).has_value();
   }
 
   const Instruction& old_;

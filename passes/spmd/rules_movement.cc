@@ -161,7 +161,7 @@ class TilewiseConcatenate {
       : partitioner_(partitioner), old_(old), along_(along), placement_(partitioner.wanted(0)) {
     int64_t first = 0;
     for (int i = 0; i < old.operand_count(); ++i) {
-      AddPiece(i, first);
+      if (!old.operand(i)->shape().IsZeroSized()) AddPiece(i, first);
       first += old.operand(i)->shape().dim(static_cast<int>(along));
     }
   }
@@ -171,19 +171,20 @@ class TilewiseConcatenate {
   Parts Make() {
     SpmdCode& code = partitioner_.code();
     Instruction* result = nullptr;
-    for (int i = 0; i < old_.operand_count(); ++i) {
-      const Piece& piece = pieces_[static_cast<size_t>(i)];
-      const Shape whole = old_.operand(i)->shape();
-      Instruction* tile =
-          TakeRanges(code, partitioner_.OperandAs(old_, i, piece.placement), *piece.placement,
-                     whole, along_, piece.ranges, code.Zero(whole.element_type()));
-      result = i == 0 ? tile : code.Select(IsFrom(piece.ranges, tile->shape()), tile, result);
+    for (const Piece& piece : pieces_) {
+      const Shape whole = old_.operand(piece.operand)->shape();
+      Instruction* operand = partitioner_.OperandAs(old_, piece.operand, piece.placement);
+      Instruction* tile = TakeRanges(code, operand, *piece.placement, whole, along_, piece.ranges,
+                                     code.Zero(whole.element_type()));
+      result =
+          result == nullptr ? tile : code.Select(IsFrom(piece.ranges, tile->shape()), tile, result);
     }
     return partitioner_.Made(result, placement_);
   }
 
  private:
   struct Piece {
+    int operand;
     const Placement* placement;
     TileRanges ranges;
   };
@@ -201,7 +202,7 @@ class TilewiseConcatenate {
     const bool is_near =
         near_bytes < whole_bytes && AreNear(*placement_, operand.whole, along_, ranges);
     cost_ += is_near ? near_bytes : whole_bytes;
-    pieces_.push_back({is_near ? placement_ : whole, std::move(ranges)});
+    pieces_.push_back({i, is_near ? placement_ : whole, std::move(ranges)});
   }
 
   // Which elements of the tile come from the piece that has these ranges, or from a later one.

@@ -110,10 +110,18 @@ absl::StatusOr<Parts> DivideFft(Partitioner& partitioner, const Instruction& old
 }
 
 // Batches of matrices.
-absl::StatusOr<Parts> DivideMatrices(Partitioner& partitioner, const Instruction& old) {
+absl::StatusOr<Parts> DivideCholesky(Partitioner& partitioner, const Instruction& old) {
   const int64_t batches = old.operand(0)->shape().rank() - 2;
-  return DivideOthers(partitioner, old, old.operand_count(),
-                      [&](int64_t d) { return d >= batches; });
+  return DivideOthers(partitioner, old, 1, [&](int64_t d) { return d >= batches; });
+}
+
+// Batches of systems, and the right sides of each.
+absl::StatusOr<Parts> DivideTriangularSolve(Partitioner& partitioner, const Instruction& old) {
+  const int64_t batches = old.shape().rank() - 2;
+  RunningOp op = RunsWhere(old, 2, [&](int64_t d) { return d < batches; });
+  const int64_t sides = batches + (old.attrs<TriangularSolveAttrs>().left_side ? 1 : 0);
+  op.dims.push_back(RunsAlong(old, 1, sides, sides));
+  return DivideRuns(partitioner, old, std::move(op));
 }
 
 bool IsTrivial(const WindowDim& dim) { return dim == WindowDim(); }
@@ -173,8 +181,8 @@ constexpr SpmdRow kReductionRows[] = {
     {Opcode::kSort, DivideSort},
     {Opcode::kTopK, DivideTopK},
     {Opcode::kFft, DivideFft},
-    {Opcode::kCholesky, DivideMatrices},
-    {Opcode::kTriangularSolve, DivideMatrices},
+    {Opcode::kCholesky, DivideCholesky},
+    {Opcode::kTriangularSolve, DivideTriangularSolve},
     {Opcode::kReduceWindow, DivideReduceWindow},
     {Opcode::kSelectAndScatter, DivideSelectAndScatter},
 };

@@ -57,7 +57,9 @@ class SpmdCode final : public Builder {
   Instruction* Filled(Shape shape, Instruction* scalar);
 
   // ---- values of which each element is on one device of a group ----
-  // What the others have in its place: a scalar; and what brings them together.
+  // What the others have in its place: a scalar; and what brings them together. Some types have no
+  // such value.
+  static bool HasNothing(ElementType type) { return type != ElementType::kF8E8M0FNU; }
   Instruction* Nothing(ElementType type);
   Computation* Union(ElementType type);
 
