@@ -188,10 +188,63 @@ class Components {
   std::vector<Instruction*> parts_;
 };
 
+// The dimension of start indices along which a component counts 0, 1, 2, …; -1: it does not.
+int64_t CountsAlong(const Instruction& indices, int64_t vector_dim, int64_t component) {
+  const Instruction* piece = &indices;
+  if (piece->opcode() == Opcode::kConcatenate &&
+      piece->attrs<ConcatenateAttrs>().dimensions.value == vector_dim) {
+    int i = 0;
+    for (; component >= piece->operand(i)->shape().dim(static_cast<int>(vector_dim)); ++i)
+      component -= piece->operand(i)->shape().dim(static_cast<int>(vector_dim));
+    piece = piece->operand(i);
+  }
+  int64_t d = -1;
+  if (piece->opcode() == Opcode::kIota) {
+    d = piece->attrs<IotaAttrs>().iota_dimension;
+  } else if (piece->opcode() == Opcode::kBroadcast &&
+             piece->operand(0)->opcode() == Opcode::kIota) {
+    const int64_t counted = piece->operand(0)->attrs<IotaAttrs>().iota_dimension;
+    d = piece->attrs<BroadcastAttrs>().dimensions[static_cast<size_t>(counted)];
+  }
+  if (d < 0 || d == vector_dim) return -1;
+  // Not if the numbers begin again, because their type holds no more.
+  const int64_t bits = BitWidth(piece->shape().element_type());
+  const bool fits = bits > 31 || indices.shape().dim(static_cast<int>(d)) < int64_t{1}
+                                                                                << (bits - 1);
+  return fits ? d : -1;
+}
+
+// The component of the start indices that, for dimension `b` of them, counts the elements along a
+// dimension of the operand; -1 if there is none.
+int64_t CountingComponent(const Instruction& indices, int64_t vector_dim, int64_t b,
+                          const DimVec& dims, Shape operand) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto component = static_cast<int64_t>(i);
+    if (CountsAlong(indices, vector_dim, component) == b &&
+        operand.dim(static_cast<int>(dims[i])) == indices.shape().dim(static_cast<int>(b)))
+      return component;
+  }
+  return -1;
+}
+
 // Whether slices have one element along dimension `d` of the operand, at a place that is read.
 bool PicksAlong(const GatherAttrs& attrs, Shape operand, int64_t d) {
   return attrs.slice_sizes[static_cast<size_t>(d)] == 1 && operand.dim(static_cast<int>(d)) > 1 &&
          absl::c_linear_search(attrs.start_index_map, d);
+}
+
+// Whether component `i` counts the elements of the tile, because indices are divided like the
+// operand.
+bool CountsInTile(const Placement& operand, const Placement& indices, const Instruction& gather,
+                  size_t i) {
+  const auto& attrs = gather.attrs<GatherAttrs>();
+  const int64_t d = attrs.start_index_map[i];
+  const int64_t b =
+      CountsAlong(*gather.operand(1), attrs.index_vector_dim, static_cast<int64_t>(i));
+  if (b < 0 || gather.operand(0)->shape().dim(static_cast<int>(d)) !=
+                   gather.operand(1)->shape().dim(static_cast<int>(b)))
+    return false;
+  return Placement::Join({{&operand, d}}, operand) == Placement::Join({{&indices, b}}, operand);
 }
 
 // Of divided dimensions along which slices have one element, each device gives those slices that
@@ -203,9 +256,15 @@ Instruction* GatherFromTile(Partitioner& partitioner, const Instruction& old, Ga
   SpmdCode& code = partitioner.code();
   Components components(code, operands[1], attrs.index_vector_dim, whole);
   Instruction* is_here = nullptr;
+  bool has_moved = false;
   for (size_t i = 0; i < components.size(); ++i) {
     const int64_t d = attrs.start_index_map[i];
     if (placement.tiles(d) == 1 || !PicksAlong(old.attrs<GatherAttrs>(), whole, d)) continue;
+    has_moved = true;
+    if (CountsInTile(placement, *run.operands[1], old, i)) {
+      components.MoveIntoTile(i, placement, whole, d);
+      continue;
+    }
     components[i] = code.Clamp(components.Number(0), components[i],
                                components.Number(whole.dim(static_cast<int>(d)) - 1));
     components.MoveIntoTile(i, placement, whole, d);
@@ -215,7 +274,7 @@ Instruction* GatherFromTile(Partitioner& partitioner, const Instruction& old, Ga
                               ComparisonDirection::kLt));
     is_here = is_here == nullptr ? is_along : code.And(is_here, is_along);
   }
-  if (is_here != nullptr) operands[1] = components.Joined();
+  if (has_moved) operands[1] = components.Joined();
   const DimVec batch = Without(old.shape().rank(), {&attrs.offset_dims});
   Instruction* gather = partitioner.Clone(old, part, std::move(operands));
   gather->SetAttrs(std::move(attrs));
@@ -248,7 +307,13 @@ absl::StatusOr<Parts> DivideGather(Partitioner& partitioner, const Instruction& 
     if (along != attrs.start_indices_batching_dims.end()) {
       const auto i = static_cast<size_t>(along - attrs.start_indices_batching_dims.begin());
       op.dims.back().in[0] = attrs.operand_batching_dims[i];
+      continue;
     }
+    const int64_t counting = CountingComponent(*old.operand(1), attrs.index_vector_dim, d,
+                                               attrs.start_index_map, operand);
+    if (counting < 0 || AreWide(*old.operand(1))) continue;
+    const int64_t counted = attrs.start_index_map[static_cast<size_t>(counting)];
+    if (PicksAlong(attrs, operand, counted)) op.dims.back().in[0] = counted;
   }
   for (const int64_t d : attrs.start_index_map) {
     if (PicksAlong(attrs, operand, d) && MayPick(old, 1))
@@ -322,10 +387,23 @@ class ScatterRuns {
         const int64_t in = attrs_.input_batching_dims[static_cast<size_t>(
             along - attrs_.scatter_indices_batching_dims.begin())];
         Add(in, d, at_updates, in);
-      } else if (MayAddUpdates()) {
-        Add(-1, d, at_updates, -1);
+        continue;
       }
+      AddCounted(d, at_updates);
+      if (MayAddUpdates()) Add(-1, d, at_updates, -1);
     }
+  }
+
+  // Updates of the tile that the device has. (Those beyond the end of an array could be of any.)
+  void AddCounted(int64_t at_indices, int64_t at_updates) {
+    const Instruction& indices = *old_.operand(inputs_);
+    const DimVec& dims = attrs_.scatter_dims_to_operand_dims;
+    const int64_t counting = CountingComponent(indices, attrs_.index_vector_dim, at_indices, dims,
+                                               old_.operand(0)->shape());
+    if (counting < 0 || !Picks(dims[static_cast<size_t>(counting)])) return;
+    const int64_t in = dims[static_cast<size_t>(counting)];
+    Add(in, at_indices, at_updates, in);
+    dims_.back().groups = indices.shape().dim(static_cast<int>(at_indices));
   }
 
   // Indices that are not there are -1.

@@ -31,7 +31,8 @@ PartialReduction PartialReductionOf(const Instruction& reduce) {
 }
 
 // Several results, which no all-reduce combines: those of all devices are brought together, in the
-// order of their tiles, and reduced once more.
+// order of their tiles, and reduced once more. Elements keep their order: a region may choose by
+// it.
 Instruction* ReduceAgain(Partitioner& partitioner, const Instruction& old, Instruction* partial,
                          const GroupsOfDevices& groups) {
   SpmdCode& code = partitioner.code();
@@ -56,12 +57,18 @@ absl::StatusOr<Parts> DivideReduce(Partitioner& partitioner, const Instruction& 
   const int inputs = old.operand_count() / 2;
   RunningOp op;
   int64_t out = 0;
+  bool is_outer = true;  // whole results come one after the other
   for (int64_t d = 0; d < old.operand(0)->shape().rank(); ++d) {
+    const int64_t size = old.operand(0)->shape().dim(static_cast<int>(d));
     const bool is_summed = absl::c_linear_search(reduced, d);
     const int64_t result = is_summed ? -1 : out++;
-    if (is_summed && !partial.is_possible) continue;
+    const bool may_run = !is_summed || (partial.is_possible && (inputs == 1 || is_outer));
+    if (is_summed && size > 1) is_outer = false;
+    if (!may_run) continue;
     RunningDim dim = RunsAlong(old, 0, d, result);
     for (int i = 1; i < inputs; ++i) dim.in[static_cast<size_t>(i)] = d;
+    // Of equal elements a region may choose the last one: nothing is put behind them.
+    if (is_summed && inputs > 1) dim.groups = size;
     op.dims.push_back(std::move(dim));
   }
   op.combiner = old.to_apply();

@@ -108,6 +108,12 @@ class Chooser {
     return *std::move(best_);
   }
 
+  // Operand i, divided like the loops.
+  const Placement* OperandFor(const Placement& loops, int i) const {
+    return ArrayFor(loops, old_.operand(i)->shape().rank(),
+                    [&](const RunningDim& dim) { return dim.in[static_cast<size_t>(i)]; });
+  }
+
  private:
   struct Source {
     size_t loop;
@@ -200,9 +206,10 @@ class Chooser {
     return !dim.reads.has_value() || CanRead(dim, source);
   }
 
-  // Not where parts begin at other places between elements.
+  // Not where parts begin at other places between elements, or where there is nothing to read.
   bool CanRead(const RunningDim& dim, const Source& source) const {
     const RunningDim::Reads& reads = *dim.reads;
+    if (old_.operand(0)->shape().IsZeroSized()) return false;
     const int64_t part = PartSize(sizes_[source.loop], source.like->tiles(source.dim));
     return part > 0 && part * reads.stride % reads.dilation == 0 && SizeOfRange(reads, part) > 0;
   }
@@ -240,9 +247,7 @@ class Chooser {
         run.operands.push_back(nullptr);
         continue;
       }
-      const Placement* placement = ArrayFor(loops, shape.rank(), [&](const RunningDim& dim) {
-        return dim.in[static_cast<size_t>(i)];
-      });
+      const Placement* placement = OperandFor(loops, i);
       const Placement& now = *partitioner_.Operand(old_, i).placement;
       int64_t bytes = MoveBytes(now, *placement, shape);
       for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
@@ -324,8 +329,11 @@ Instruction* TakeOperand(Partitioner& partitioner, const Instruction& old, const
     const int64_t d = dim.in[static_cast<size_t>(i)];
     if (run.loops.tiles(l) == 1 || d < 0) continue;
     if (dim.reads.has_value() && i < dim.reads->operands) {
+      // Devices that read other ranges along other dimensions are no neighbours.
+      const Placement& all = *chooser.OperandFor(run.loops, i);
+      const Placement reads = placement->tiles(d) == 1 ? all.WithWhole(d) : all;
       const int64_t part = PartSize(chooser.size(l), run.loops.tiles(l));
-      tile = TakeRanges(code, tile, *placement, whole, d, RangesOf(*dim.reads, run.loops, l, part),
+      tile = TakeRanges(code, tile, reads, whole, d, RangesOf(*dim.reads, run.loops, l, part),
                         op.filler(code, i));
     } else if (dim.out < 0 && op.filler && placement->IsUneven(whole, d)) {
       tile = code.Masked(tile, *placement, whole, d, op.filler(code, i));
