@@ -19,8 +19,12 @@ Reach ReachOf(const Placement& placement, Shape whole, int64_t d, const TileRang
   for (int64_t device = 0; device < placement.devices(); ++device) {
     const int64_t start = placement.tile_of(device, d) * size;
     const int64_t first = ranges.first[static_cast<size_t>(device)];
-    reach.left = std::max(reach.left, start - first);
-    reach.right = std::max(reach.right, first + ranges.size - (start + size));
+    // Nobody has what is outside of the array.
+    const int64_t begin = std::max<int64_t>(first, 0);
+    const int64_t end = std::min(first + ranges.size, whole.dim(static_cast<int>(d)));
+    if (begin >= end) continue;
+    reach.left = std::max(reach.left, start - begin);
+    reach.right = std::max(reach.right, end - (start + size));
   }
   return reach;
 }
@@ -50,12 +54,19 @@ Instruction* FromNeighbour(SpmdCode& code, Instruction* x, const Placement& plac
 
 }  // namespace
 
-int64_t NeighboursNeeded(const Placement& placement, Shape whole, int64_t d,
-                         const TileRanges& ranges) {
+bool AreNear(const Placement& placement, Shape whole, int64_t d, const TileRanges& ranges) {
   const int64_t size = placement.TileSize(whole, d);
-  if (size == 0) return placement.tiles(d);
+  if (size == 0) return false;
   const Reach reach = ReachOf(placement, whole, d, ranges);
-  return CeilDiv(reach.left, size) + CeilDiv(reach.right, size);
+  const int64_t neighbours = CeilDiv(reach.left, size) + CeilDiv(reach.right, size);
+  return neighbours <= 1 || neighbours < placement.tiles(d) - 1;
+}
+
+int64_t NeighbourBytes(const Placement& placement, Shape whole, int64_t d,
+                       const TileRanges& ranges) {
+  const Reach reach = ReachOf(placement, whole, d, ranges);
+  const Shape tile = placement.TileShape(whole.WithoutLayout());
+  return tile.WithDim(static_cast<int>(d), reach.left + reach.right).byte_size();
 }
 
 Instruction* TakeRanges(SpmdCode& code, Instruction* tile, const Placement& placement, Shape whole,
@@ -74,15 +85,26 @@ Instruction* TakeRanges(SpmdCode& code, Instruction* tile, const Placement& plac
     parts.push_back(FromNeighbour(code, PartOf(code, tile, d, 0, taken), placement, d, steps));
   }
   Instruction* joined = parts.size() == 1 ? tile : code.Concatenate(parts, d);
-  // Where the range begins in what was joined, and which of it is in the array.
+  // Where the range begins in what was joined, and which of it is in the array. Ranges outside of
+  // the array begin just outside.
+  const int64_t joined_size = joined->shape().dim(static_cast<int>(d));
   std::vector<int64_t> starts, first_there, past_there;
   for (int64_t device = 0; device < placement.devices(); ++device) {
     const int64_t first = ranges.first[static_cast<size_t>(device)];
-    starts.push_back(first - (placement.tile_of(device, d) * size - reach.left));
+    starts.push_back(std::clamp(first - (placement.tile_of(device, d) * size - reach.left),
+                                -ranges.size, joined_size));
     first_there.push_back(std::clamp<int64_t>(-first, 0, ranges.size));
     past_there.push_back(
         std::clamp<int64_t>(whole.dim(static_cast<int>(d)) - first, 0, ranges.size));
   }
+  const auto [least, most] = std::minmax_element(starts.begin(), starts.end());
+  PaddingConfig padding;
+  padding.dims.resize(static_cast<size_t>(placement.rank()));
+  padding.dims[static_cast<size_t>(d)] = {
+      std::max<int64_t>(0, -*least), std::max<int64_t>(0, *most + ranges.size - joined_size), 0};
+  if (padding.dims[static_cast<size_t>(d)] != PaddingDim())
+    joined = code.Pad(joined, fill, padding);
+  for (int64_t& place : starts) place += padding.dims[static_cast<size_t>(d)].low;
   Instruction* start = code.Table(starts);
   Instruction* zero = code.Constant(Literal::Zero(start->shape().element_type()));
   std::vector<Instruction*> all_starts(static_cast<size_t>(placement.rank()), zero);

@@ -15,10 +15,11 @@ struct TileRanges {
   int64_t size = 0;            // of all of them
 };
 
-// Neighbours along `d` whose elements some device needs; at least `placement.tiles(d)` is as good
-// as all.
-int64_t NeighboursNeeded(const Placement& placement, Shape whole, int64_t d,
-                         const TileRanges& ranges);
+// Whether the ranges are of few neighbours along `d`: else all may be gathered as well.
+bool AreNear(const Placement& placement, Shape whole, int64_t d, const TileRanges& ranges);
+// Bytes that a device receives of them.
+int64_t NeighbourBytes(const Placement& placement, Shape whole, int64_t d,
+                       const TileRanges& ranges);
 // The ranges, of tiles that are placed so, from the neighbours by collective-permutes; `fill` (a
 // scalar) stands outside of the array.
 Instruction* TakeRanges(SpmdCode& code, Instruction* tile, const Placement& placement, Shape whole,

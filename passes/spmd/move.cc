@@ -1,48 +1,13 @@
 #include "passes/spmd/move.h"
 
 #include <map>
-#include <optional>
 
 #include "absl/algorithm/container.h"
-#include "lib/support/round.h"
-#include "lib/types/shape_util.h"
 
 namespace hlo {
 namespace {
 
 using Kind = MoveStep::Kind;
-
-// Whether tiles of `fine` lie inside of tiles of `coarse` along `d`, on the same devices, and end
-// where those end.
-bool Refines(const Placement& fine, const Placement& coarse, Shape whole, int64_t d) {
-  if (fine.tiles(d) % coarse.tiles(d) != 0) return false;
-  const int64_t factor = fine.tiles(d) / coarse.tiles(d);
-  if (coarse.tiles(d) > 1 && coarse.TileSize(whole, d) != factor * fine.TileSize(whole, d))
-    return false;
-  for (int64_t device = 0; device < fine.devices(); ++device) {
-    if (fine.tile_of(device, d) / factor != coarse.tile_of(device, d)) return false;
-  }
-  return true;
-}
-
-// The dimension that `to` slices instead of `gathered`, so that every device of a group of `gather`
-// ends up with one part of what each of the others has; -1 if there is none.
-int64_t ExchangedDim(const Placement& from, const Placement& to, Shape whole,
-                     const MoveStep& gather, const std::vector<int64_t>& sliced) {
-  if (sliced.size() != 1) return -1;
-  const int64_t d = sliced[0];
-  if (to.tiles(d) != from.tiles(d) * gather.factor || !Refines(to, from, whole, d)) return -1;
-  for (const std::vector<int64_t>& group : from.Groups({gather.dim}, gather.factor)) {
-    for (size_t i = 0; i < group.size(); ++i) {
-      if (to.tile_of(group[i], d) % gather.factor != static_cast<int64_t>(i)) return -1;
-    }
-  }
-  return d;
-}
-
-int64_t ShardBytes(const Placement& placement, Shape whole) {
-  return placement.TileShape(whole.WithoutLayout()).byte_size();
-}
 
 // ---- the steps as instructions ----
 
@@ -140,59 +105,12 @@ Instruction* EmitSend(SpmdCode& code, Instruction* tile, const Placement& from,
 
 }  // namespace
 
-std::vector<MoveStep> PlanMove(const Placement& given, const Placement& to, Shape whole) {
-  Placement from = given.InRegionsOf(to);
-  if (from == to) return {};
-  std::vector<MoveStep> steps;
-  std::vector<MoveStep> gathers;
-  std::vector<int64_t> sliced;  // from what a device has
-  bool has_same_tiles = true, slices_again = false;
-  for (int64_t d = 0; d < from.rank(); ++d) {
-    has_same_tiles &= from.tiles(d) == to.tiles(d);
-    if (from.SameAlong(d, to)) continue;
-    if (Refines(to, from, whole, d)) {
-      sliced.push_back(d);
-    } else {
-      const bool is_nested = Refines(from, to, whole, d);
-      const int64_t factor = is_nested ? from.tiles(d) / to.tiles(d) : from.tiles(d);
-      gathers.push_back({Kind::kGather, from, d, factor});
-      slices_again |= !is_nested;
-    }
-  }
-  if (has_same_tiles) return {{Kind::kSend, to}};
-  if (gathers.size() == 1 && !slices_again) {
-    MoveStep exchange = gathers[0];
-    exchange.other_dim = ExchangedDim(from, to, whole, gathers[0], sliced);
-    if (exchange.other_dim >= 0) {
-      exchange.kind = Kind::kExchange;
-      exchange.after = to;
-      return {exchange};
-    }
-  }
-  Placement smaller = from;
-  for (const int64_t d : sliced) smaller = smaller.WithDim(d, to);
-  if (!sliced.empty() && smaller.IsSound()) {
-    steps.push_back({Kind::kSlice, smaller});
-    from = std::move(smaller);
-  }
-  for (MoveStep& gather : gathers) {
-    gather.after = from = from.WithMergedTiles(gather.dim, gather.factor);
-    steps.push_back(std::move(gather));
-  }
-  if (from != to) steps.push_back({Kind::kSlice, to});
-  return steps;
-}
-
 int64_t MoveBytes(const Placement& from, const Placement& to, Shape whole) {
   if (!from.IsSoundIn(to)) {
     const Placement all = from.AllWhole(from.rank());
     return MoveBytes(from, all, whole) + MoveBytes(all, to, whole);
   }
-  int64_t bytes = 0;
-  for (const MoveStep& step : PlanMove(from, to, whole)) {
-    if (step.kind != Kind::kSlice) bytes += ShardBytes(step.after, whole);
-  }
-  return bytes;
+  return BytesOf(PlanMove(from, to, whole), whole);
 }
 
 Instruction* Move(SpmdCode& code, Instruction* tile, Shape whole, const Placement& from,

@@ -80,8 +80,12 @@ ArrayPart Partitioner::As(const ArrayPart& tile, const Placement* placement) {
                     "`SPMDShardToFullShape` leaves one",
                     visited_->name());
   }
+  const auto move = [&] {
+    return Move(code_, tile.value, tile.whole, *tile.placement, *placement);
+  };
+  if (!module_.shares_moves()) return {move(), placement, tile.whole};
   Instruction*& value = moved_[{tile.value, placement}];
-  if (value == nullptr) value = Move(code_, tile.value, tile.whole, *tile.placement, *placement);
+  if (value == nullptr) value = move();
   return {value, placement, tile.whole};
 }
 

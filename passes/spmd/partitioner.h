@@ -39,11 +39,12 @@ class Partitioner;
 // several ways becomes several.
 class ModulePartitioner {
  public:
-  ModulePartitioner(Module& module, int64_t partitions, PassContext& context)
-      : state_(module, partitions), context_(context) {}
+  // Without `shares_moves`, what several instructions read is moved for each of them.
+  ModulePartitioner(Module& module, int64_t partitions, bool shares_moves)
+      : state_(module, partitions), shares_moves_(shares_moves) {}
 
   SpmdState& state() { return state_; }
-  PassContext& context() { return context_; }
+  bool shares_moves() const { return shares_moves_; }
   struct Made {
     Computation* computation = nullptr;
     Placements result;
@@ -61,7 +62,7 @@ class ModulePartitioner {
  private:
   using Key = std::tuple<uint32_t, std::vector<Placements>, std::optional<Placements>>;
   SpmdState state_;
-  PassContext& context_;
+  bool shares_moves_;
   std::map<Key, Made> made_;
 };
 

@@ -135,6 +135,17 @@ Placement Placement::WithMergedTiles(int64_t d, int64_t factor) const {
   return result;
 }
 
+Placement Placement::WithSplitTiles(int64_t d, int64_t factor,
+                                    const std::vector<int64_t>& part_of) const {
+  Placement result = *this;
+  result.tiles_[static_cast<size_t>(d)] *= factor;
+  for (int64_t device = 0; device < devices(); ++device) {
+    int64_t& tile = result.tile_of_[static_cast<size_t>(device * rank() + d)];
+    tile = tile * factor + part_of[static_cast<size_t>(device)];
+  }
+  return result;
+}
+
 Placement Placement::WithReversedTiles(int64_t d) const {
   Placement result = *this;
   for (int64_t device = 0; device < devices(); ++device) {

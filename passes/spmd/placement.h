@@ -68,6 +68,8 @@ class Placement {
   Placement WithDim(int64_t d, const Placement& other) const;
   // With `factor` neighbouring tiles of dimension d in one.
   Placement WithMergedTiles(int64_t d, int64_t factor) const;
+  // With each tile of dimension d in `factor` parts; part_of[i]: which of them device i has.
+  Placement WithSplitTiles(int64_t d, int64_t factor, const std::vector<int64_t>& part_of) const;
   // Tiles of dimension d in reverse order.
   Placement WithReversedTiles(int64_t d) const;
   // The tiles of this one, the regions of `other`.

@@ -16,8 +16,9 @@ const RuleTable& Rules() {
     for (int i = 0; i < kOpcodeCount; ++i)
       rules[static_cast<size_t>(i)] =
           IsElementwise(static_cast<Opcode>(i)) ? DivideElementwise : RunWhole;
-    for (const auto rows : {SpmdControlRows(), SpmdMovementRows(), SpmdProductRows(),
-                            SpmdReductionRows(), SpmdDeviceRows()}) {
+    rules[static_cast<size_t>(Opcode::kMap)] = DivideElementwise;
+    for (const auto rows : {SpmdControlRows(), SpmdMovementRows(), SpmdIndexedRows(),
+                            SpmdProductRows(), SpmdReductionRows(), SpmdDeviceRows()}) {
       for (const SpmdRow& row : rows) rules[static_cast<size_t>(row.opcode)] = row.rule;
     }
     return rules;

@@ -18,11 +18,13 @@ struct SpmdRow {
 // One table for each file rules_<family>.cc.
 std::span<const SpmdRow> SpmdControlRows();
 std::span<const SpmdRow> SpmdMovementRows();
+std::span<const SpmdRow> SpmdIndexedRows();
 std::span<const SpmdRow> SpmdProductRows();
 std::span<const SpmdRow> SpmdReductionRows();
 std::span<const SpmdRow> SpmdDeviceRows();
 
-// The rule of an opcode: that of its row, for elementwise operations the one below, else RunWhole.
+// The rule of an opcode: that of its row, for elementwise operations and `map` the one below, else
+// RunWhole.
 SpmdRule RuleOf(const Instruction& old);
 
 // Whether it tells partitions from each other, or has them talk to each other: itself, or what it
@@ -31,6 +33,8 @@ bool SeesPartitions(const Instruction& old);
 
 // Every device computes its elements.
 absl::StatusOr<Parts> DivideElementwise(Partitioner& partitioner, const Instruction& old);
+// The largest along the last dimension, of any other.
+absl::StatusOr<Parts> DivideTopK(Partitioner& partitioner, const Instruction& old);
 // Every device (of a region) computes all of it.
 absl::StatusOr<Parts> RunWhole(Partitioner& partitioner, const Instruction& old);
 

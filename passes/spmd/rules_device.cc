@@ -1,6 +1,7 @@
 // What programs say about devices: annotations, regions in which they see to the devices
 // themselves, collectives and ids.
 #include "absl/algorithm/container.h"
+#include "lib/analysis/device_groups.h"
 #include "lib/support/status.h"
 #include "passes/spmd/rules.h"
 
@@ -24,7 +25,23 @@ absl::StatusOr<Parts> ChangeRegion(Partitioner& partitioner, const Instruction& 
                  "divides it",
                  old.name(), parts.value->shape().WithoutLayout(), tile.WithoutLayout());
   }
-  return partitioner.Made(partitioner.code().Op(Opcode::kCopy, {parts.value}), placement);
+  // The program sees what is beyond the end of the array: zeros.
+  SpmdCode& code = partitioner.code();
+  Instruction* value = parts.value;
+  const Shape whole = old.operand(0)->shape();
+  if (IsCallOf(old, "SPMDFullToShardShape")) {
+    for (int64_t d = 0; d < whole.rank(); ++d)
+      value = code.Masked(value, *parts.leaves[0], whole, d, code.Zero(whole.element_type()));
+  }
+  return partitioner.Made(code.Op(Opcode::kCopy, {value}), placement);
+}
+
+// Calls that say where in memory a value is to be, not what it is.
+bool IsPlacement(const Instruction& call) {
+  return absl::c_any_of(
+      std::initializer_list<std::string_view>{"MoveToHost", "MoveToDevice", "PinToDevice",
+                                              "PinToDeviceSram", "annotate_device_placement"},
+      [&](std::string_view target) { return IsCallOf(call, target); });
 }
 
 absl::StatusOr<Parts> DivideCustomCall(Partitioner& partitioner, const Instruction& old) {
@@ -32,7 +49,44 @@ absl::StatusOr<Parts> DivideCustomCall(Partitioner& partitioner, const Instructi
   if (IsCallOf(old, "Sharding")) return partitioner.parts(old.operand(0));
   if (IsCallOf(old, "SPMDFullToShardShape") || IsCallOf(old, "SPMDShardToFullShape"))
     return ChangeRegion(partitioner, old);
+  if (IsCallOf(old, "TopK")) return DivideTopK(partitioner, old);
+  if (IsPlacement(old) && SameDimensions(old.shape(), old.operand(0)->shape())) {
+    // As the operand is divided: nothing is put between them.
+    const Parts& parts = partitioner.parts(old.operand(0));
+    return Parts{partitioner.Clone(old, parts.value->shape(), {parts.value}), parts.leaves};
+  }
   return RunWhole(partitioner, old);
+}
+
+// Whether the devices of each group have the same part of what `placement` divides.
+bool HaveSameParts(const std::vector<int64_t>& group, const Placement& placement) {
+  return absl::c_all_of(group, [&](int64_t device) {
+    for (int64_t d = 0; d < placement.rank(); ++d) {
+      if (placement.tile_of(device % placement.devices(), d) !=
+          placement.tile_of(group[0] % placement.devices(), d))
+        return false;
+    }
+    return true;
+  });
+}
+
+// Collectives of replicas, or in a region: element by element, where those that take part have the
+// same part.
+absl::StatusOr<Parts> DivideCollective(Partitioner& partitioner, const Instruction& old) {
+  if (!old.shape().IsArray()) return RunWhole(partitioner, old);
+  const Placement& placement = *partitioner.wanted(0);
+  std::vector<std::vector<int64_t>> groups;
+  if (old.opcode() == Opcode::kCollectivePermute) {
+    const auto& attrs = old.attrs<CollectivePermuteAttrs>();
+    for (const auto& [source, target] : attrs.source_target_pairs) {
+      if (attrs.channel_id.has_value()) groups.push_back({source, target});
+    }
+  } else if (GroupModeOf(old) != GroupMode::kCrossReplica) {
+    groups = DeviceGroups(old);
+  }
+  const bool is_elementwise = absl::c_all_of(
+      groups, [&](const std::vector<int64_t>& group) { return HaveSameParts(group, placement); });
+  return is_elementwise ? DivideElementwise(partitioner, old) : RunWhole(partitioner, old);
 }
 
 // Every device draws numbers of its own: those of the first one are everybody's.
@@ -44,6 +98,9 @@ absl::StatusOr<Parts> DrawOnce(Partitioner& partitioner, const Instruction& old)
 
 constexpr SpmdRow kDeviceRows[] = {
     {Opcode::kRng, DrawOnce},
+    {Opcode::kAllReduce, DivideCollective},
+    {Opcode::kCollectiveBroadcast, DivideCollective},
+    {Opcode::kCollectivePermute, DivideCollective},
     {Opcode::kCustomCall, DivideCustomCall},
 };
 

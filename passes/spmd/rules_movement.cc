@@ -1,6 +1,7 @@
 // Operations that make or move elements.
 #include "absl/algorithm/container.h"
 #include "lib/types/shape_util.h"
+#include "passes/spmd/halo.h"
 #include "passes/spmd/rules.h"
 #include "passes/spmd/running_dims.h"
 
@@ -55,34 +56,44 @@ absl::StatusOr<Parts> DivideTranspose(Partitioner& partitioner, const Instructio
   return DivideRuns(partitioner, old, std::move(op));
 }
 
-// The dimensions of which `runs` holds, in the operands below `operands`.
-template <class F>
-RunningOp RunsWhere(const Instruction& old, int operands, F&& runs) {
-  RunningOp op;
-  for (int64_t d = 0; d < old.operand(0)->shape().rank(); ++d) {
-    if (!runs(static_cast<int>(d))) continue;
-    op.dims.push_back(RunsAlong(old, 0, d, d));
-    for (int i = 1; i < operands; ++i) op.dims.back().in[static_cast<size_t>(i)] = d;
+// What a tile of the result has along `d`, turned round: tiles are counted from the other end, but
+// those that are not full stay there.
+TileRanges TurnedRanges(const Placement& placement, Shape whole, int64_t d) {
+  const int64_t size = placement.TileSize(whole, d);
+  TileRanges ranges;
+  for (int64_t device = 0; device < placement.devices(); ++device) {
+    ranges.first.push_back(whole.dim(static_cast<int>(d)) -
+                           (placement.tile_of(device, d) + 1) * size);
   }
-  return op;
+  ranges.size = size;
+  return ranges;
 }
 
-// Where tiles are even, those of a dimension that is turned round change places.
+// Tiles of a dimension that is turned round change places, and neighbours see to uneven ones.
 absl::StatusOr<Parts> DivideReverse(Partitioner& partitioner, const Instruction& old) {
   const DimVec& reversed = old.attrs<ReverseAttrs>().dimensions;
+  const Shape whole = old.shape();
   const Placement* placement = partitioner.wanted(0);
-  Placement source = *placement;
-  for (const int64_t d : reversed) {
-    if (placement->IsUneven(old.shape(), d)) {
-      return DivideRuns(partitioner, old, RunsWhere(old, 1, [&](int64_t dim) {
-                          return !absl::c_linear_search(reversed, dim);
-                        }));
-    }
-    source = source.WithReversedTiles(d);
+  Placement turned = *placement;
+  for (const int64_t d : reversed) turned = turned.WithReversedTiles(d);
+  const auto needs_all = [&](int64_t d) {
+    return placement->IsUneven(whole, d) &&
+           !AreNear(turned, whole, d, TurnedRanges(*placement, whole, d));
+  };
+  if (absl::c_any_of(reversed, needs_all)) {
+    return DivideRuns(partitioner, old, RunsWhere(old, 1, [&](int64_t dim) {
+                        return !absl::c_linear_search(reversed, dim);
+                      }));
   }
-  Instruction* operand = partitioner.OperandAs(old, 0, partitioner.Keep(std::move(source)));
-  return partitioner.Made(partitioner.Clone(old, placement->TileShape(old.shape()), {operand}),
-                          placement);
+  const Placement* source = partitioner.Keep(std::move(turned));
+  Instruction* tile = partitioner.OperandAs(old, 0, source);
+  SpmdCode& code = partitioner.code();
+  for (const int64_t d : reversed) {
+    if (!placement->IsUneven(whole, d)) continue;
+    tile = TakeRanges(code, tile, *source, whole, d, TurnedRanges(*placement, whole, d),
+                      code.Zero(whole.element_type()));
+  }
+  return partitioner.Made(partitioner.Clone(old, placement->TileShape(whole), {tile}), placement);
 }
 
 // Zero of the element type of operand i.
@@ -102,10 +113,10 @@ absl::StatusOr<Parts> DivideSlice(Partitioner& partitioner, const Instruction& o
   }
   op.filler = [&](SpmdCode& code, int i) { return ZeroLikeOperand(code, old, i); };
   op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
-                 const Placement& result) {
+                 const DividedRun& run) {
     SliceAttrs attrs = old.attrs<SliceAttrs>();
     for (int d = 0; d < whole.rank(); ++d) {
-      if (result.tiles(d) == 1) continue;
+      if (run.result->tiles(d) == 1) continue;
       SliceRange& range = attrs.slice[static_cast<size_t>(d)];
       range = {0, operands[0]->shape().dim(d), range.stride};
     }
@@ -116,20 +127,24 @@ absl::StatusOr<Parts> DivideSlice(Partitioner& partitioner, const Instruction& o
   return DivideRuns(partitioner, old, std::move(op));
 }
 
-// What is put around an array is what stands outside of it; between its elements, it is whole.
+// What is put around an array is what stands outside of it.
 absl::StatusOr<Parts> DividePad(Partitioner& partitioner, const Instruction& old) {
   const PaddingConfig& padding = old.attrs<PadAttrs>().padding;
-  RunningOp op = RunsWhere(old, 1, [&](int d) { return padding[d].interior == 0; });
+  RunningOp op = RunsWhere(old, 1, [](int64_t) { return true; });
   for (RunningDim& dim : op.dims) {
     const PaddingDim& around = padding[static_cast<int>(dim.out)];
-    if (around != PaddingDim()) dim.reads = {.first = -around.low};
+    if (around != PaddingDim()) dim.reads = {.first = -around.low, .dilation = around.interior + 1};
   }
   op.filler = [&](SpmdCode&, int) { return partitioner.OperandAs(old, 1, partitioner.Scalar()); };
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
-                 const Placement& result) {
+  op.build = [&, op_dims = op.dims](Partitioner& p, std::vector<Instruction*> operands, Shape part,
+                                    const DividedRun& run) {
     PadAttrs attrs = old.attrs<PadAttrs>();
-    for (int d = 0; d < part.rank(); ++d) {
-      if (result.tiles(d) > 1) attrs.padding.dims[static_cast<size_t>(d)] = PaddingDim();
+    for (const RunningDim& dim : op_dims) {
+      if (run.result->tiles(dim.out) == 1 || !dim.reads.has_value()) continue;
+      const ReadEdges edges = EdgesOf(*dim.reads, part.dim(static_cast<int>(dim.out)));
+      PaddingDim& around = attrs.padding.dims[static_cast<size_t>(dim.out)];
+      around.low = edges.low;
+      around.high = edges.high;
     }
     Instruction* made = p.Clone(old, part, std::move(operands));
     made->SetAttrs(std::move(attrs));
@@ -138,113 +153,164 @@ absl::StatusOr<Parts> DividePad(Partitioner& partitioner, const Instruction& old
   return DivideRuns(partitioner, old, std::move(op));
 }
 
+// Arrays one after the other, along a dimension that the result divides: each device takes what is
+// in its tile of every one of them, from the neighbours or from the whole.
+class TilewiseConcatenate {
+ public:
+  TilewiseConcatenate(Partitioner& partitioner, const Instruction& old, int64_t along)
+      : partitioner_(partitioner), old_(old), along_(along), placement_(partitioner.wanted(0)) {
+    int64_t first = 0;
+    for (int i = 0; i < old.operand_count(); ++i) {
+      if (!old.operand(i)->shape().IsZeroSized()) AddPiece(i, first);
+      first += old.operand(i)->shape().dim(static_cast<int>(along));
+    }
+  }
+
+  int64_t cost() const { return cost_; }
+
+  Parts Make() {
+    SpmdCode& code = partitioner_.code();
+    Instruction* result = nullptr;
+    for (const Piece& piece : pieces_) {
+      const Shape whole = old_.operand(piece.operand)->shape();
+      Instruction* operand = partitioner_.OperandAs(old_, piece.operand, piece.placement);
+      Instruction* tile = TakeRanges(code, operand, *piece.placement, whole, along_, piece.ranges,
+                                     code.Zero(whole.element_type()));
+      result =
+          result == nullptr ? tile : code.Select(IsFrom(piece.ranges, tile->shape()), tile, result);
+    }
+    return partitioner_.Made(result, placement_);
+  }
+
+ private:
+  struct Piece {
+    int operand;
+    const Placement* placement;
+    TileRanges ranges;
+  };
+
+  void AddPiece(int i, int64_t first) {
+    const ArrayPart operand = partitioner_.Operand(old_, i);
+    TileRanges ranges;
+    ranges.size = placement_->TileSize(old_.shape(), along_);
+    for (int64_t device = 0; device < placement_->devices(); ++device)
+      ranges.first.push_back(placement_->tile_of(device, along_) * ranges.size - first);
+    const Placement* whole = partitioner_.Keep(placement_->WithWhole(along_));
+    const int64_t whole_bytes = MoveBytes(*operand.placement, *whole, operand.whole);
+    const int64_t near_bytes = MoveBytes(*operand.placement, *placement_, operand.whole) +
+                               NeighbourBytes(*placement_, operand.whole, along_, ranges);
+    const bool is_near =
+        near_bytes < whole_bytes && AreNear(*placement_, operand.whole, along_, ranges);
+    cost_ += is_near ? near_bytes : whole_bytes;
+    pieces_.push_back({i, is_near ? placement_ : whole, std::move(ranges)});
+  }
+
+  // Which elements of the tile come from the piece that has these ranges, or from a later one.
+  Instruction* IsFrom(const TileRanges& ranges, Shape tile) {
+    SpmdCode& code = partitioner_.code();
+    std::vector<int64_t> firsts;
+    for (const int64_t first : ranges.first)
+      firsts.push_back(std::clamp<int64_t>(-first, 0, ranges.size));
+    Instruction* first = code.Table(firsts);
+    const Shape numbers = Shape::Array(first->shape().element_type(), tile.dims());
+    return code.Compare(code.Iota(numbers, along_), code.Filled(numbers, first),
+                        ComparisonDirection::kGe);
+  }
+
+  Partitioner& partitioner_;
+  const Instruction& old_;
+  int64_t along_;
+  const Placement* placement_;
+  std::vector<Piece> pieces_;
+  int64_t cost_ = 0;
+};
+
 absl::StatusOr<Parts> DivideConcatenate(Partitioner& partitioner, const Instruction& old) {
   const int64_t along = old.attrs<ConcatenateAttrs>().dimensions.value;
-  return DivideRuns(partitioner, old,
-                    RunsWhere(old, old.operand_count(), [&](int64_t d) { return d != along; }));
-}
-
-absl::StatusOr<Parts> DivideDynamicSlice(Partitioner& partitioner, const Instruction& old) {
-  const Shape whole = old.operand(0)->shape();
-  RunningOp op = RunsWhere(old, 1, [&](int d) { return old.shape().dim(d) == whole.dim(d); });
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part, const Placement&) {
-    Instruction* slice = p.Clone(old, part, std::move(operands));
-    slice->SetAttrs(DynamicSliceAttrs{DimVec(part.dims().begin(), part.dims().end())});
-    return slice;
-  };
-  return DivideRuns(partitioner, old, std::move(op));
-}
-
-// Along a divided dimension every device writes the update where it would be relative to its tile,
-// into the tile with room for the whole update on both sides, and keeps the tile. `start` becomes
-// where that is.
-Instruction* MakeRoom(SpmdCode& code, Instruction* tile, const Placement& placement, Shape whole,
-                      int64_t d, int64_t update, Instruction*& start) {
-  const auto scalar = [&](int64_t value) {
-    return code.Constant(Literal::Scalar(ElementType::kS64, value));
-  };
-  const int64_t last = whole.dim(static_cast<int>(d)) - update;
-  start = code.Clamp(scalar(0), start, scalar(last));
-  Instruction* tile_start = code.Convert(code.TileStart(placement, whole, d), ElementType::kS64);
-  start = code.Add(code.Subtract(start, tile_start), scalar(update));
-  start = code.Clamp(scalar(0), start, scalar(placement.TileSize(whole, d) + update));
-  PaddingConfig padding;
-  padding.dims.resize(static_cast<size_t>(placement.rank()));
-  padding.dims[static_cast<size_t>(d)] = {update, update, 0};
-  return code.Pad(tile, code.Zero(tile->shape().element_type()), padding);
-}
-
-absl::StatusOr<Parts> DivideDynamicUpdateSlice(Partitioner& partitioner, const Instruction& old) {
-  const Shape whole = old.shape(), update = old.operand(1)->shape();
-  const auto is_full = [&](int64_t d) {
-    return update.dim(static_cast<int>(d)) == whole.dim(static_cast<int>(d));
-  };
-  RunningOp op = RunsWhere(old, 2, is_full);
-  // Starts that 64 bits with a sign do not hold are left alone.
-  const bool fits =
-      old.operand_count() > 2 && old.operand(2)->shape().element_type() != ElementType::kU64;
-  for (int64_t d = 0; d < whole.rank() && fits; ++d) {
-    if (!is_full(d)) op.dims.push_back(RunsAlong(old, 0, d, d));
+  RunningOp op = RunsWhere(old, old.operand_count(), [&](int64_t d) { return d != along; });
+  if (partitioner.wanted(0)->tiles(along) > 1 && !old.shape().IsZeroSized()) {
+    TilewiseConcatenate tilewise(partitioner, old, along);
+    if (tilewise.cost() < CostOfRuns(partitioner, old, op)) return tilewise.Make();
   }
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
-                 const Placement& result) {
-    SpmdCode& code = p.code();
-    Instruction* tile = operands[0];
-    for (int64_t d = 0; d < whole.rank(); ++d) {
-      if (is_full(d) || result.tiles(d) == 1) continue;
-      for (size_t i = 2; i < operands.size(); ++i)
-        operands[i] = code.Convert(operands[i], ElementType::kS64);
-      tile = MakeRoom(code, tile, result, whole, d, update.dim(static_cast<int>(d)),
-                      operands[static_cast<size_t>(d) + 2]);
-    }
-    operands[0] = tile;
-    const Shape shape = tile->shape();
-    Instruction* made = p.Clone(old, shape, std::move(operands));
-    DimVec starts(static_cast<size_t>(whole.rank()), 0), limits = starts;
-    for (int d = 0; d < whole.rank(); ++d) {
-      const int64_t room = (shape.dim(d) - part.dim(d)) / 2;
-      starts[static_cast<size_t>(d)] = room;
-      limits[static_cast<size_t>(d)] = room + part.dim(d);
-    }
-    return SameDimensions(shape, part) ? made : code.Slice(made, starts, limits);
-  };
   return DivideRuns(partitioner, old, std::move(op));
 }
 
 // ---- reshape ----
 
+// The tiles of some dimensions of an array, as the array lies in memory.
+struct Blocks {
+  bool are_whole = false;  // each tile is one block, of equal size
+  int64_t count = 1;
+  std::vector<int64_t> number;  // of the block that a device has
+};
+
+Blocks BlocksOf(const Placement& placement, Shape shape, int64_t begin, int64_t end) {
+  Blocks blocks;
+  blocks.number.assign(static_cast<size_t>(placement.devices()), 0);
+  bool is_last = false;
+  blocks.are_whole = true;
+  for (int64_t d = begin; d < end; ++d) {
+    const int64_t tiles = placement.tiles(d), size = shape.dim(static_cast<int>(d));
+    blocks.are_whole &= size % tiles == 0 && (tiles == 1 || !is_last);
+    is_last |= tiles != size;
+    blocks.count *= tiles;
+    for (int64_t device = 0; device < placement.devices(); ++device) {
+      int64_t& number = blocks.number[static_cast<size_t>(device)];
+      number = number * tiles + placement.tile_of(device, d);
+    }
+  }
+  return blocks;
+}
+
+// The dimensions from `begin` on, divided into these blocks; `result` is whole along them. False if
+// blocks would begin within rows.
+bool DivideIntoBlocks(Blocks blocks, Shape shape, int64_t begin, int64_t end, Placement& result) {
+  int64_t rest = blocks.count;
+  Placement divided = result;
+  for (int64_t d = begin; d < end && rest > 1; ++d) {
+    const int64_t size = shape.dim(static_cast<int>(d));
+    const int64_t tiles = rest % size == 0 ? size : rest;
+    if (size % tiles != 0) return false;
+    rest /= tiles;
+    std::vector<int64_t> tile_of;
+    for (const int64_t number : blocks.number) tile_of.push_back(number / rest % tiles);
+    divided = divided.WithSplitTiles(d, tiles, tile_of);
+  }
+  if (rest > 1) return false;
+  result = std::move(divided);
+  return true;
+}
+
 // The array whose elements `to` is made of, in the placement that `placement` of `to` needs: where
-// dimensions are merged or split, the first one of each side may be divided, evenly or where it
-// keeps its size. Dimensions of
-// which this is not true are whole; false if there were some.
+// dimensions are merged or split, tiles on both sides are blocks of memory, or the first dimension
+// keeps its size. Dimensions of which this is not true are whole; false if there were some.
 bool PlacementThroughReshape(const Placement& placement, Shape to, Shape from, Placement& result) {
   const auto factors = CommonFactors(to.dims(), from.dims());
-  std::vector<int64_t> source(static_cast<size_t>(from.rank()), -1);
+  result = placement.AllWhole(from.rank());
   bool has_all = true;
   for (size_t i = 0; i + 1 < factors.size(); ++i) {
     const auto [to_begin, from_begin] = factors[i];
     const auto [to_end, from_end] = factors[i + 1];
+    const Blocks blocks = BlocksOf(placement, to, to_begin, to_end);
+    if (blocks.count == 1) continue;
+    if (blocks.are_whole && DivideIntoBlocks(blocks, from, from_begin, from_end, result)) continue;
     const auto first_of = [](Shape shape, int64_t begin, int64_t end) {
       while (begin < end && shape.dim(static_cast<int>(begin)) == 1) ++begin;
       return begin < end ? begin : -1;
     };
     const int64_t first_to = first_of(to, to_begin, to_end);
     const int64_t first_from = first_of(from, from_begin, from_end);
-    for (int64_t d = to_begin; d < to_end; ++d) {
-      const int64_t tiles = placement.tiles(d);
-      if (tiles == 1) continue;
-      const bool fits = d == first_to && first_from >= 0 &&
-                        (to.dim(static_cast<int>(d)) == from.dim(static_cast<int>(first_from)) ||
-                         (to.dim(static_cast<int>(d)) % tiles == 0 &&
-                          from.dim(static_cast<int>(first_from)) % tiles == 0));
-      if (fits) {
-        source[static_cast<size_t>(first_from)] = d;
-      } else {
-        has_all = false;
-      }
+    const bool keeps_first =
+        first_to >= 0 && first_from >= 0 &&
+        to.dim(static_cast<int>(first_to)) == from.dim(static_cast<int>(first_from));
+    if (keeps_first) {
+      std::vector<int64_t> tile_of;
+      for (int64_t device = 0; device < placement.devices(); ++device)
+        tile_of.push_back(placement.tile_of(device, first_to));
+      result = result.WithSplitTiles(first_from, placement.tiles(first_to), tile_of);
     }
+    has_all &= keeps_first && blocks.count == placement.tiles(first_to);
   }
-  result = placement.Dims(source);
   return has_all;
 }
 
@@ -285,85 +351,6 @@ absl::StatusOr<Parts> KeepBitcast(Partitioner& partitioner, const Instruction& o
                           partitioner.Keep(partitioner.regions()->AllWhole(old.shape().rank())));
 }
 
-// ---- gather and scatter ----
-
-DimVec Without(int64_t rank, std::initializer_list<const DimVec*> lists) {
-  DimVec rest;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (absl::c_none_of(lists, [&](const DimVec* list) { return absl::c_linear_search(*list, d); }))
-      rest.push_back(d);
-  }
-  return rest;
-}
-
-// Slices that are as long as the operand are cut with it; indices with what they give.
-absl::StatusOr<Parts> DivideGather(Partitioner& partitioner, const Instruction& old) {
-  const auto& attrs = old.attrs<GatherAttrs>();
-  const Shape operand = old.operand(0)->shape(), indices = old.operand(1)->shape();
-  RunningOp op;
-  const DimVec window =
-      Without(operand.rank(), {&attrs.collapsed_slice_dims, &attrs.operand_batching_dims});
-  DimVec cut;  // of the operand
-  for (size_t i = 0; i < window.size(); ++i) {
-    const int64_t d = window[i];
-    if (attrs.slice_sizes[static_cast<size_t>(d)] != operand.dim(static_cast<int>(d))) continue;
-    op.dims.push_back(RunsAlong(old, 0, d, attrs.offset_dims[i]));
-    cut.push_back(d);
-  }
-  const DimVec batch = Without(old.shape().rank(), {&attrs.offset_dims});
-  size_t next = 0;
-  for (int64_t d = 0; d < indices.rank(); ++d) {
-    if (d == attrs.index_vector_dim) continue;
-    op.dims.push_back(RunsAlong(old, 1, d, batch[next++]));
-    const auto along = absl::c_find(attrs.start_indices_batching_dims, d);
-    if (along != attrs.start_indices_batching_dims.end()) {
-      const auto i = static_cast<size_t>(along - attrs.start_indices_batching_dims.begin());
-      op.dims.back().in[0] = attrs.operand_batching_dims[i];
-    }
-  }
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part, const Placement&) {
-    GatherAttrs own = attrs;
-    for (const int64_t d : cut)
-      own.slice_sizes[static_cast<size_t>(d)] = operands[0]->shape().dim(static_cast<int>(d));
-    Instruction* gather = p.Clone(old, part, std::move(operands));
-    gather->SetAttrs(std::move(own));
-    return gather;
-  };
-  return DivideRuns(partitioner, old, std::move(op));
-}
-
-// Updates that are as long as what they update are cut with it, and batches with their indices.
-absl::StatusOr<Parts> DivideScatter(Partitioner& partitioner, const Instruction& old) {
-  const auto& attrs = old.attrs<ScatterAttrs>();
-  const int inputs = old.operand_count() / 2;
-  const Shape input = old.operand(0)->shape();
-  const Shape updates = old.operand(inputs + 1)->shape();
-  const DimVec window =
-      Without(input.rank(), {&attrs.inserted_window_dims, &attrs.input_batching_dims});
-  RunningOp op;
-  const auto add = [&](int64_t in, int64_t at_indices, int64_t at_updates) {
-    RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), in, {}};
-    for (int i = 0; i < inputs; ++i) {
-      dim.in[static_cast<size_t>(i)] = in;
-      dim.in[static_cast<size_t>(inputs + 1 + i)] = at_updates;
-    }
-    dim.in[static_cast<size_t>(inputs)] = at_indices;
-    op.dims.push_back(std::move(dim));
-  };
-  for (size_t i = 0; i < window.size(); ++i) {
-    const int64_t at = attrs.update_window_dims[i];
-    if (updates.dim(static_cast<int>(at)) == input.dim(static_cast<int>(window[i])))
-      add(window[i], -1, at);
-  }
-  const DimVec batch = Without(updates.rank(), {&attrs.update_window_dims});
-  for (size_t i = 0; i < attrs.input_batching_dims.size(); ++i) {
-    const int64_t at_indices = attrs.scatter_indices_batching_dims[i];
-    const int64_t place = at_indices - (at_indices > attrs.index_vector_dim ? 1 : 0);
-    add(attrs.input_batching_dims[i], at_indices, batch[static_cast<size_t>(place)]);
-  }
-  return DivideRuns(partitioner, old, std::move(op));
-}
-
 constexpr SpmdRow kMovementRows[] = {
     {Opcode::kConstant, DivideConstant},
     {Opcode::kIota, DivideIota},
@@ -373,13 +360,9 @@ constexpr SpmdRow kMovementRows[] = {
     {Opcode::kSlice, DivideSlice},
     {Opcode::kPad, DividePad},
     {Opcode::kConcatenate, DivideConcatenate},
-    {Opcode::kDynamicSlice, DivideDynamicSlice},
-    {Opcode::kDynamicUpdateSlice, DivideDynamicUpdateSlice},
     {Opcode::kReshape, DivideReshape},
     {Opcode::kBitcastConvert, DivideBitcastConvert},
     {Opcode::kBitcast, KeepBitcast},
-    {Opcode::kGather, DivideGather},
-    {Opcode::kScatter, DivideScatter},
 };
 
 }  // namespace

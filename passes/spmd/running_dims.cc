@@ -14,26 +14,73 @@ constexpr int64_t kElementsPerByte = 64;
 // More operands are not asked how they would like it.
 constexpr int kMostAsked = 4;
 
-// What one way to divide the loops asks of operands, and gives.
 struct Way {
-  Placement loops;      // over the running dimensions
-  Placements operands;  // null: no array
-  const Placement* result = nullptr;
-  std::vector<int64_t> summed;  // loops that are divided and summed
+  DividedRun run;
   int64_t cost = 0;
 };
 
-// What the tiles of the result, `part` elements each, need.
+// Elements of the operand that a part of `part` elements reads.
+int64_t SizeOfRange(const RunningDim::Reads& reads, int64_t part) {
+  const int64_t last = reads.first + (part - 1) * reads.stride + reads.count - 1;
+  return FloorDiv(last, reads.dilation) - CeilDiv(reads.first, reads.dilation) + 1;
+}
+
+// What the tiles of the loop, `part` elements each, need: all of them begin at the same place
+// between two elements.
 TileRanges RangesOf(const RunningDim::Reads& reads, const Placement& loops, int64_t loop,
                     int64_t part) {
   TileRanges ranges;
-  for (int64_t device = 0; device < loops.devices(); ++device)
-    ranges.first.push_back(reads.first + loops.tile_of(device, loop) * part * reads.stride);
-  ranges.size = part == 0 ? 0 : (part - 1) * reads.stride + reads.count;
+  for (int64_t device = 0; device < loops.devices(); ++device) {
+    const int64_t first = reads.first + loops.tile_of(device, loop) * part * reads.stride;
+    ranges.first.push_back(CeilDiv(first, reads.dilation));
+  }
+  ranges.size = SizeOfRange(reads, part);
   return ranges;
 }
 
 int64_t PartSize(int64_t size, int64_t tiles) { return CeilDiv(size, tiles); }
+
+// ---- sums whose parts are wanted ----
+
+struct ScatteredSum {
+  int64_t dim = 0;
+  GroupsOfDevices groups;  // in the order of the parts
+  Placement placement;
+};
+
+// Where each of those that sum `placement` wants another part along one dimension; none if it is
+// not so.
+std::optional<ScatteredSum> ScatteredSumOf(const Placement& placement, const Placement& wanted,
+                                           Shape whole, GroupsOfDevices groups) {
+  const auto count = static_cast<int64_t>(groups[0].size());
+  for (int64_t d = 0; d < placement.rank(); ++d) {
+    if (wanted.tiles(d) % (placement.tiles(d) * count) != 0) continue;
+    // Parts that are cut further are cut afterwards.
+    const Placement parts = wanted.WithMergedTiles(d, wanted.tiles(d) / placement.tiles(d) / count);
+    if (!Refines(wanted, parts, whole, d) || !Refines(parts, placement, whole, d)) continue;
+    const auto part_of = [&](int64_t device) { return parts.tile_of(device, d) % count; };
+    bool has_each = true;
+    for (std::vector<int64_t>& group : groups) {
+      absl::c_sort(group, [&](int64_t a, int64_t b) { return part_of(a) < part_of(b); });
+      for (size_t i = 0; i < group.size(); ++i)
+        has_each &= part_of(group[i]) == static_cast<int64_t>(i);
+    }
+    ScatteredSum sum{d, std::move(groups), placement.WithDim(d, parts)};
+    if (has_each && sum.placement.IsSound()) return sum;
+    groups = std::move(sum.groups);
+  }
+  return std::nullopt;
+}
+
+// Of one array: else there is none.
+std::optional<ScatteredSum> ScatteredSumOf(Partitioner& partitioner, const Instruction& old,
+                                           const RunningOp& op, const DividedRun& run) {
+  if (op.combine || !old.shape().IsArray()) return std::nullopt;
+  return ScatteredSumOf(*run.result, *partitioner.wanted(0), old.shape(),
+                        run.loops.Groups(run.summed));
+}
+
+// ---- the choice ----
 
 class Chooser {
  public:
@@ -43,70 +90,134 @@ class Chooser {
     for (const RunningDim& dim : op.dims) sizes_.push_back(SizeOf(dim));
   }
 
+  int64_t size(int64_t loop) const { return sizes_[static_cast<size_t>(loop)]; }
+
   Way Choose() {
     std::vector<int> askers = {-1};  // the result, then operands
     for (int i = 0; i < old_.operand_count() && i < kMostAsked; ++i) {
       if (old_.operand(i)->shape().IsArray()) askers.push_back(i);
     }
-    std::optional<Way> best;
-    const auto offer = [&](const std::vector<int>& order) {
-      Placement loops = LoopsAs(order);
-      if (!loops.IsSound() || NeedsAll(loops)) return;
-      Way way = WayFor(std::move(loops));
-      if (!best.has_value() || way.cost < best->cost) best = std::move(way);
-    };
-    offer({});
+    Offer({}, false);
     for (const int first : askers) {
       for (const int second : askers) {
-        if (second != first || askers.size() == 1) offer({first, second});
+        if (second != first || askers.size() == 1) Offer({first, second}, false);
       }
-      offer({first});
+      Offer({first}, false);
     }
-    return *std::move(best);
+    for (const int asker : askers) Offer({asker}, true);
+    return *std::move(best_);
+  }
+
+  // Operand i, divided like the loops.
+  const Placement* OperandFor(const Placement& loops, int i) const {
+    return ArrayFor(loops, old_.operand(i)->shape().rank(),
+                    [&](const RunningDim& dim) { return dim.in[static_cast<size_t>(i)]; });
   }
 
  private:
+  struct Source {
+    size_t loop;
+    const Placement* like;
+    int64_t dim;
+  };
+
   int64_t SizeOf(const RunningDim& dim) const {
     if (dim.out >= 0) return result_shape_.dim(static_cast<int>(dim.out));
-    for (size_t i = 0; i < dim.in.size(); ++i) {
+    for (size_t i = dim.reads.has_value() ? static_cast<size_t>(dim.reads->operands) : 0;
+         i < dim.in.size(); ++i) {
       if (dim.in[i] >= 0)
         return old_.operand(static_cast<int>(i))->shape().dim(static_cast<int>(dim.in[i]));
     }
     return 1;
   }
 
-  // Each loop is divided as the first of these divides it.
-  Placement LoopsAs(const std::vector<int>& order) const {
-    std::vector<Placement::Source> sources;
-    for (const RunningDim& dim : op_.dims) {
-      Placement::Source source;
-      for (const int asker : order) {
-        const Placement* placement =
-            asker < 0 ? partitioner_.wanted(0) : partitioner_.Operand(old_, asker).placement;
-        const int64_t d = asker < 0 ? dim.out : dim.in[static_cast<size_t>(asker)];
-        if (source.like == nullptr && d >= 0 && placement->tiles(d) > 1) source = {placement, d};
-      }
-      sources.push_back(source);
-    }
-    return Placement::Join(sources, *partitioner_.regions());
+  const Placement& PlacementOf(int asker) const {
+    return asker < 0 ? *partitioner_.wanted(0) : *partitioner_.Operand(old_, asker).placement;
+  }
+  static int64_t DimOf(const RunningDim& dim, int asker) {
+    return asker < 0 ? dim.out : dim.in[static_cast<size_t>(asker)];
   }
 
-  // Whether some device would have to ask so many others that all may be gathered.
-  bool NeedsAll(const Placement& loops) const {
-    for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
-      const RunningDim& dim = op_.dims[loop];
-      const auto l = static_cast<int64_t>(loop);
-      if (!dim.reads.has_value() || loops.tiles(l) == 1) continue;
-      const int64_t part = PartSize(sizes_[loop], loops.tiles(l));
-      const TileRanges ranges = RangesOf(*dim.reads, loops, l, part);
-      const Shape whole = old_.operand(0)->shape();
-      DimVec loop_of(static_cast<size_t>(whole.rank()), -1);
-      loop_of[static_cast<size_t>(dim.in[0])] = l;
-      if (part == 0 ||
-          NeighboursNeeded(loops.Dims(loop_of), whole, dim.in[0], ranges) >= loops.tiles(l))
-        return true;
+  // Each loop is divided as the first of these divides it. If `moves`, what they divide otherwise
+  // is exchanged for loops that nobody divides.
+  void Offer(const std::vector<int>& order, bool moves) {
+    std::vector<Source> sources;
+    for (const int asker : order) {
+      const Placement& placement = PlacementOf(asker);
+      for (size_t loop = 0; loop < op_.dims.size(); ++loop)
+        Add({loop, &placement, DimOf(op_.dims[loop], asker)}, sources);
+      if (moves && !AddMoved(asker, sources)) return;
     }
-    return false;
+    Placement loops = Joined(sources);
+    if (!loops.IsSound()) {
+      // As many of them, from the first one on, as can be together.
+      std::vector<Source> kept;
+      for (const Source& source : sources) {
+        kept.push_back(source);
+        if (!Joined(kept).IsSound()) kept.pop_back();
+      }
+      loops = Joined(kept);
+    }
+    Way way = WayFor(std::move(loops));
+    if (!best_.has_value() || way.cost < best_->cost) best_ = std::move(way);
+  }
+
+  void Add(Source source, std::vector<Source>& sources) const {
+    if (source.dim >= 0 && source.like->tiles(source.dim) > 1 && MayAdd(source, sources))
+      sources.push_back(source);
+  }
+
+  // False if there is nothing to exchange.
+  bool AddMoved(int asker, std::vector<Source>& sources) const {
+    const Placement& placement = PlacementOf(asker);
+    bool has_moved = false;
+    for (int64_t d = 0; d < placement.rank(); ++d) {
+      const int64_t tiles = placement.tiles(d);
+      const bool is_taken = absl::c_any_of(
+          sources, [&](const Source& source) { return DimOf(op_.dims[source.loop], asker) == d; });
+      if (tiles == 1 || is_taken) continue;
+      for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
+        const RunningDim& dim = op_.dims[loop];
+        const Source source{loop, &placement, d};
+        if (dim.out < 0 || dim.reads.has_value() || DimOf(dim, asker) < 0 ||
+            sizes_[loop] % tiles != 0 || !MayAdd(source, sources))
+          continue;
+        sources.push_back(source);
+        has_moved = true;
+        break;
+      }
+    }
+    return has_moved;
+  }
+
+  bool MayAdd(const Source& source, const std::vector<Source>& sources) const {
+    const RunningDim& dim = op_.dims[source.loop];
+    const int64_t tiles = source.like->tiles(source.dim);
+    if (dim.groups > 0 && dim.groups % tiles != 0) return false;
+    if (PartSize(sizes_[source.loop], tiles) < dim.least) return false;
+    for (const Source& other : sources) {
+      if (other.loop == source.loop) return false;
+      // Loops along one dimension of an operand exclude each other.
+      const RunningDim& there = op_.dims[other.loop];
+      for (size_t i = 0; i < dim.in.size(); ++i) {
+        if (dim.in[i] >= 0 && dim.in[i] == there.in[i]) return false;
+      }
+    }
+    return !dim.reads.has_value() || CanRead(dim, source);
+  }
+
+  // Not where parts begin at other places between elements, or where there is nothing to read.
+  bool CanRead(const RunningDim& dim, const Source& source) const {
+    const RunningDim::Reads& reads = *dim.reads;
+    if (old_.operand(0)->shape().IsZeroSized()) return false;
+    const int64_t part = PartSize(sizes_[source.loop], source.like->tiles(source.dim));
+    return part > 0 && part * reads.stride % reads.dilation == 0 && SizeOfRange(reads, part) > 0;
+  }
+
+  Placement Joined(const std::vector<Source>& sources) const {
+    std::vector<Placement::Source> by_loop(op_.dims.size());
+    for (const Source& source : sources) by_loop[source.loop] = {source.like, source.dim};
+    return Placement::Join(by_loop, *partitioner_.regions());
   }
 
   // An array whose dimension dims[d] is the one of the loops.
@@ -115,42 +226,86 @@ class Chooser {
     DimVec loop_of(static_cast<size_t>(rank), -1);
     for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
       const int64_t d = dim_of(op_.dims[loop]);
-      if (d >= 0) loop_of[static_cast<size_t>(d)] = static_cast<int64_t>(loop);
+      const auto l = static_cast<int64_t>(loop);
+      if (d >= 0 && loops.tiles(l) > 1) loop_of[static_cast<size_t>(d)] = l;
     }
     return partitioner_.Keep(loops.Dims(loop_of));
   }
 
   Way WayFor(Placement loops) const {
     Way way;
+    DividedRun& run = way.run;
     int64_t work = 1;
     for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
       const auto l = static_cast<int64_t>(loop);
       work = SaturatingMul(work, sizes_[loop] / loops.tiles(l) + 1);
-      if (op_.dims[loop].out < 0 && loops.tiles(l) > 1) way.summed.push_back(l);
+      if (op_.dims[loop].out < 0 && loops.tiles(l) > 1) run.summed.push_back(l);
     }
-    way.cost = work / kElementsPerByte;
     for (int i = 0; i < old_.operand_count(); ++i) {
       const Shape shape = old_.operand(i)->shape();
       if (!shape.IsArray()) {
-        way.operands.push_back(nullptr);
+        run.operands.push_back(nullptr);
         continue;
       }
-      const Placement* placement = ArrayFor(loops, shape.rank(), [&](const RunningDim& dim) {
-        return dim.in[static_cast<size_t>(i)];
-      });
-      way.operands.push_back(placement);
-      way.cost += MoveBytes(*partitioner_.Operand(old_, i).placement, *placement, shape);
+      const Placement* placement = OperandFor(loops, i);
+      const Placement& now = *partitioner_.Operand(old_, i).placement;
+      int64_t bytes = MoveBytes(now, *placement, shape);
+      for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
+        if (IsRead(loop, i) && loops.tiles(static_cast<int64_t>(loop)) > 1)
+          placement = ReadPlacement(loops, loop, i, placement, bytes);
+      }
+      work = std::max(work, placement->TileShape(shape).element_count());
+      run.operands.push_back(placement);
+      way.cost += bytes;
     }
-    way.result =
+    way.cost += work / kElementsPerByte;
+    run.result =
         ArrayFor(loops, result_shape_.rank(), [](const RunningDim& dim) { return dim.out; });
-    const std::vector<Shape> results = LeafShapes(old_.shape());
-    for (size_t i = 0; i < results.size(); ++i) {
-      way.cost += MoveBytes(*way.result, *partitioner_.wanted(i), results[i]);
-      if (!way.summed.empty())
-        way.cost += 2 * way.result->TileShape(results[i].WithoutLayout()).byte_size();
-    }
-    way.loops = std::move(loops);
+    run.loops = std::move(loops);
+    way.cost += ResultBytes(run);
     return way;
+  }
+
+  bool IsRead(size_t loop, int i) const {
+    const RunningDim& dim = op_.dims[loop];
+    return dim.reads.has_value() && i < dim.reads->operands && dim.in[static_cast<size_t>(i)] >= 0;
+  }
+
+  // Of operand i, which is read over the borders of `placement`: this, or whole, if that is
+  // cheaper or nearly all others would have to be asked. `bytes`: to get there, then all that it
+  // takes.
+  const Placement* ReadPlacement(const Placement& loops, size_t loop, int i,
+                                 const Placement* placement, int64_t& bytes) const {
+    const RunningDim& dim = op_.dims[loop];
+    const int64_t d = dim.in[static_cast<size_t>(i)], l = static_cast<int64_t>(loop);
+    const Shape shape = old_.operand(i)->shape();
+    const TileRanges ranges =
+        RangesOf(*dim.reads, loops, l, PartSize(sizes_[loop], loops.tiles(l)));
+    const Placement* whole = partitioner_.Keep(placement->WithWhole(d));
+    const int64_t near_bytes = bytes + NeighbourBytes(*placement, shape, d, ranges);
+    const int64_t whole_bytes = MoveBytes(*partitioner_.Operand(old_, i).placement, *whole, shape);
+    const bool is_near = AreNear(*placement, shape, d, ranges) && near_bytes < whole_bytes;
+    bytes = is_near ? near_bytes : whole_bytes;
+    return is_near ? placement : whole;
+  }
+
+  int64_t ResultBytes(const DividedRun& run) const {
+    const std::vector<Shape> results = LeafShapes(old_.shape());
+    const auto partial_bytes = [&](Shape whole) {
+      return run.result->TileShape(whole.WithoutLayout()).byte_size();
+    };
+    if (!run.summed.empty()) {
+      if (const auto scattered = ScatteredSumOf(partitioner_, old_, op_, run)) {
+        return partial_bytes(results[0]) +
+               MoveBytes(scattered->placement, *partitioner_.wanted(0), results[0]);
+      }
+    }
+    int64_t bytes = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      bytes += MoveBytes(*run.result, *partitioner_.wanted(i), results[i]);
+      if (!run.summed.empty()) bytes += 2 * partial_bytes(results[i]);
+    }
+    return bytes;
   }
 
   Partitioner& partitioner_;
@@ -158,36 +313,60 @@ class Chooser {
   const RunningOp& op_;
   Shape result_shape_;
   std::vector<int64_t> sizes_;
+  std::optional<Way> best_;
 };
 
 // Operand i in this way, with nothing but fillers beyond its ends.
 Instruction* TakeOperand(Partitioner& partitioner, const Instruction& old, const RunningOp& op,
-                         const Way& way, int i) {
-  const Placement* placement = way.operands[static_cast<size_t>(i)];
+                         const Chooser& chooser, const DividedRun& run, int i) {
+  const Placement* placement = run.operands[static_cast<size_t>(i)];
+  const Shape whole = old.operand(i)->shape();
+  SpmdCode& code = partitioner.code();
   Instruction* tile = partitioner.OperandAs(old, i, placement);
-  for (const int64_t loop : way.summed) {
-    const int64_t d = op.dims[static_cast<size_t>(loop)].in[static_cast<size_t>(i)];
-    const Shape whole = old.operand(i)->shape();
-    if (d < 0 || !placement->IsUneven(whole, d)) continue;
-    SpmdCode& code = partitioner.code();
-    tile = code.Masked(tile, *placement, whole, d, op.filler(code, i));
-  }
   for (size_t loop = 0; loop < op.dims.size(); ++loop) {
     const RunningDim& dim = op.dims[loop];
     const auto l = static_cast<int64_t>(loop);
     const int64_t d = dim.in[static_cast<size_t>(i)];
-    if (!dim.reads.has_value() || way.loops.tiles(l) == 1 || d < 0 || i >= dim.reads->operands)
-      continue;
-    const Shape result = old.shape().IsTuple() ? old.shape().element(0) : old.shape();
-    const int64_t part = PartSize(result.dim(static_cast<int>(dim.out)), way.loops.tiles(l));
-    SpmdCode& code = partitioner.code();
-    tile = TakeRanges(code, tile, *placement, old.operand(i)->shape(), d,
-                      RangesOf(*dim.reads, way.loops, l, part), op.filler(code, i));
+    if (run.loops.tiles(l) == 1 || d < 0) continue;
+    if (dim.reads.has_value() && i < dim.reads->operands) {
+      // Devices that read other ranges along other dimensions are no neighbours.
+      const Placement& all = *chooser.OperandFor(run.loops, i);
+      const Placement reads = placement->tiles(d) == 1 ? all.WithWhole(d) : all;
+      const int64_t part = PartSize(chooser.size(l), run.loops.tiles(l));
+      tile = TakeRanges(code, tile, reads, whole, d, RangesOf(*dim.reads, run.loops, l, part),
+                        op.filler(code, i));
+    } else if (dim.out < 0 && op.filler && placement->IsUneven(whole, d)) {
+      tile = code.Masked(tile, *placement, whole, d, op.filler(code, i));
+    }
   }
   return tile;
 }
 
+// Partial results of those that share the sum together.
+Parts Summed(Partitioner& partitioner, const Instruction& old, const RunningOp& op,
+             const DividedRun& run, Instruction* partial) {
+  SpmdCode& code = partitioner.code();
+  const auto scattered = ScatteredSumOf(partitioner, old, op, run);
+  if (scattered.has_value()) {
+    const int64_t d = scattered->dim;
+    const auto count = static_cast<int64_t>(scattered->groups[0].size());
+    partial = code.Resized(partial, d, count * scattered->placement.TileSize(old.shape(), d));
+    return partitioner.Made(code.ReduceScatter(partial, d, scattered->groups, op.combiner),
+                            partitioner.Keep(scattered->placement));
+  }
+  const GroupsOfDevices groups = run.loops.Groups(run.summed);
+  Instruction* sum = op.combine ? op.combine(partitioner, partial, groups)
+                                : code.AllReduce(partial, groups, op.combiner);
+  return {sum, Placements(LeafShapes(old.shape()).size(), run.result)};
+}
+
 }  // namespace
+
+ReadEdges EdgesOf(const RunningDim::Reads& reads, int64_t part) {
+  const int64_t last = reads.first + (part - 1) * reads.stride + reads.count - 1;
+  return {CeilDiv(reads.first, reads.dilation) * reads.dilation - reads.first,
+          last - FloorDiv(last, reads.dilation) * reads.dilation};
+}
 
 RunningDim RunsAlong(const Instruction& old, int operand, int64_t in, int64_t out) {
   RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), out, {}};
@@ -195,27 +374,42 @@ RunningDim RunsAlong(const Instruction& old, int operand, int64_t in, int64_t ou
   return dim;
 }
 
+RunningOp RunsWhere(const Instruction& old, int operands,
+                    const std::function<bool(int64_t)>& runs) {
+  RunningOp op;
+  for (int64_t d = 0; d < old.operand(0)->shape().rank(); ++d) {
+    if (!runs(d)) continue;
+    op.dims.push_back(RunsAlong(old, 0, d, d));
+    for (int i = 1; i < operands; ++i) op.dims.back().in[static_cast<size_t>(i)] = d;
+  }
+  return op;
+}
+
+int64_t CostOfRuns(Partitioner& partitioner, const Instruction& old, const RunningOp& op) {
+  return Chooser(partitioner, old, op).Choose().cost;
+}
+
 absl::StatusOr<Parts> DivideRuns(Partitioner& partitioner, const Instruction& old, RunningOp op) {
-  const Way way = Chooser(partitioner, old, op).Choose();
+  Chooser chooser(partitioner, old, op);
+  const DividedRun run = chooser.Choose().run;
   std::vector<Instruction*> operands;
   for (int i = 0; i < old.operand_count(); ++i) {
-    operands.push_back(way.operands[static_cast<size_t>(i)] == nullptr
+    operands.push_back(run.operands[static_cast<size_t>(i)] == nullptr
                            ? partitioner.parts(old.operand(i)).value
-                           : TakeOperand(partitioner, old, op, way, i));
+                           : TakeOperand(partitioner, old, op, chooser, run, i));
   }
   Shape part = old.shape();
   if (part.IsTuple()) {
     std::vector<Shape> elements;
-    for (const Shape element : part.elements()) elements.push_back(way.result->TileShape(element));
+    for (const Shape element : part.elements()) elements.push_back(run.result->TileShape(element));
     part = Shape::Tuple(elements);
   } else {
-    part = way.result->TileShape(part);
+    part = run.result->TileShape(part);
   }
-  Instruction* value = op.build ? op.build(partitioner, std::move(operands), part, *way.result)
+  Instruction* value = op.build ? op.build(partitioner, std::move(operands), part, run)
                                 : partitioner.Clone(old, part, std::move(operands));
-  if (!way.summed.empty())
-    value = partitioner.code().AllReduce(value, way.loops.Groups(way.summed), op.combiner);
-  return Parts{value, Placements(LeafShapes(old.shape()).size(), way.result)};
+  if (!run.summed.empty()) return Summed(partitioner, old, op, run, value);
+  return Parts{value, Placements(LeafShapes(old.shape()).size(), run.result)};
 }
 
 }  // namespace hlo

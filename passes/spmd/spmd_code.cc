@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "lib/analysis/region.h"
 #include "passes/util/channels.h"
 
 namespace hlo {
@@ -79,6 +80,14 @@ Instruction* SpmdCode::Filled(Shape shape, Instruction* scalar) {
   return shape.rank() == 0 ? scalar : Broadcast(scalar, shape.dims(), {});
 }
 
+Instruction* SpmdCode::Nothing(ElementType type) {
+  return Constant(*IdentityOf(IsPred(type) ? Opcode::kOr : Opcode::kAdd, type));
+}
+
+Computation* SpmdCode::Union(ElementType type) {
+  return ScalarComputation(state_.module(), IsPred(type) ? Opcode::kOr : Opcode::kAdd, type);
+}
+
 ReplicaGroups SpmdCode::GlobalGroups(const GroupsOfDevices& groups) const {
   GroupsOfDevices all;
   for (int64_t replica = 0; replica < state_.replicas(); ++replica) {
@@ -111,6 +120,19 @@ Instruction* SpmdCode::AllReduce(Instruction* x, const GroupsOfDevices& groups,
   attrs.replica_groups = GlobalGroups(groups);
   return OpWithShape(Opcode::kAllReduce, x->shape(), {x}, AttrsPtr::Make(std::move(attrs)),
                      {combiner});
+}
+
+Instruction* SpmdCode::ReduceScatter(Instruction* x, int64_t d, const GroupsOfDevices& groups,
+                                     Computation* combiner) {
+  if (AreSingle(groups)) return x;
+  ReduceScatterAttrs attrs;
+  attrs.channel_id = state_.NewChannel();
+  attrs.use_global_device_ids = true;
+  attrs.replica_groups = GlobalGroups(groups);
+  attrs.dimensions.value = d;
+  const int64_t size = x->shape().dim(static_cast<int>(d)) / static_cast<int64_t>(groups[0].size());
+  return OpWithShape(Opcode::kReduceScatter, x->shape().WithDim(static_cast<int>(d), size), {x},
+                     AttrsPtr::Make(std::move(attrs)), {combiner});
 }
 
 Instruction* SpmdCode::AllToAll(Instruction* x, int64_t d, const GroupsOfDevices& groups) {

@@ -56,9 +56,19 @@ class SpmdCode final : public Builder {
   // The scalar, as often as `shape` has elements.
   Instruction* Filled(Shape shape, Instruction* scalar);
 
+  // ---- values of which each element is on one device of a group ----
+  // What the others have in its place: a scalar; and what brings them together. Some types have no
+  // such value.
+  static bool HasNothing(ElementType type) { return type != ElementType::kF8E8M0FNU; }
+  Instruction* Nothing(ElementType type);
+  Computation* Union(ElementType type);
+
   // ---- between partitions; groups of one change nothing ----
   Instruction* AllGather(Instruction* x, int64_t d, const GroupsOfDevices& groups);
   Instruction* AllReduce(Instruction* x, const GroupsOfDevices& groups, Computation* combiner);
+  // Of the sum, member i of the group gets part i along dimension `d`.
+  Instruction* ReduceScatter(Instruction* x, int64_t d, const GroupsOfDevices& groups,
+                             Computation* combiner);
   // Of the parts along dimension `d`, the i-th goes to member i of the group.
   Instruction* AllToAll(Instruction* x, int64_t d, const GroupsOfDevices& groups);
   // What the first member of each group has.

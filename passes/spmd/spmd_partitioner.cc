@@ -81,6 +81,16 @@ void ReplaceEntry(Module& module, Computation& made) {
   DropUnlikeAliases(config, made);
 }
 
+absl::Status CheckKept(const Instruction& value, const Placements& leaves, std::string_view what) {
+  const bool is_kept =
+      absl::c_all_of(leaves, [](const Placement* leaf) { return leaf->IsWhole(); });
+  if (is_kept) return absl::OkStatus();
+  return Error(value.loc(),
+               "a device would have a part of the {} `{}`, but the shapes of the entry are to stay "
+               "(allow_module_signature_change=false)",
+               what, value.name());
+}
+
 }  // namespace
 
 absl::StatusOr<bool> SpmdPartitioner::Run(Module& module, PassContext& context) {
@@ -94,7 +104,7 @@ absl::StatusOr<bool> SpmdPartitioner::Run(Module& module, PassContext& context) 
                        "a program of {} partitions; at most {} can be made", partitions,
                        kMostPartitions);
   }
-  ModulePartitioner partitioner(module, partitions, context);
+  ModulePartitioner partitioner(module, partitions, options_.cache_all_gather);
   Computation& entry = *module.entry();
   std::vector<Placements> parameters;
   for (const Instruction* parameter : entry.parameters()) {
@@ -105,6 +115,11 @@ absl::StatusOr<bool> SpmdPartitioner::Run(Module& module, PassContext& context) 
   ASSIGN_OR_RETURN(
       const Placements result,
       partitioner.PlacementsOf(ShardingOf(*entry.root()), entry.root()->shape(), *entry.root()));
+  if (!options_.allow_module_signature_change) {
+    for (size_t i = 0; i < parameters.size(); ++i)
+      RETURN_IF_ERROR(CheckKept(*entry.parameter(static_cast<int>(i)), parameters[i], "parameter"));
+    RETURN_IF_ERROR(CheckKept(*entry.root(), result, "result"));
+  }
   const std::vector<Computation*> before = module.computations();
   const auto made = partitioner.Partition(entry, parameters, &result);
   if (!made.ok()) {

@@ -19,6 +19,9 @@
 // those of parameters and result are written into the module's configuration. Other shardings go.
 //
 // Options. `num_partitions`: instead of what the module says; 0: that.
+// `allow_module_signature_change=false`: parameters and result of the entry keep their shapes, or
+// it is an error. `cache_all_gather=false`: what several read is moved for each of them, which
+// needs less memory.
 //
 // Requires: every sharding with tiles is of all partitions; sharding-propagation, or values without
 // a sharding are whole on all devices.  Ensures: the entry takes and gives what one device has.
@@ -31,9 +34,14 @@ namespace hlo {
 
 struct SpmdPartitionerOptions {
   int64_t num_partitions = 0;
+  bool allow_module_signature_change = true;
+  bool cache_all_gather = true;
 
   static auto Fields() {
-    return std::tuple{Optional("num_partitions", &SpmdPartitionerOptions::num_partitions)};
+    using O = SpmdPartitionerOptions;
+    return std::tuple{Optional("num_partitions", &O::num_partitions),
+                      Optional("allow_module_signature_change", &O::allow_module_signature_change),
+                      Optional("cache_all_gather", &O::cache_all_gather)};
   }
 };
 
