@@ -72,13 +72,14 @@ bool IsDeterministic(const Module& module) {
   return true;
 }
 
-bool HasBackground(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* i : computation->instructions()) {
-      if (i->opcode() == Opcode::kAsyncStart) return true;
+std::vector<Instruction*> AsyncStarts(const Module& module) {
+  std::vector<Instruction*> starts;
+  for (Computation* computation : module.computations()) {
+    for (Instruction* i : computation->instructions()) {
+      if (i->opcode() == Opcode::kAsyncStart) starts.push_back(i);
     }
   }
-  return false;
+  return starts;
 }
 
 // Whether an operation may write its result over an operand where the hardware could.
@@ -105,6 +106,9 @@ Compared CheckProgram(const std::string& text, std::string_view passes) {
   Module& module = **parsed;
   PassContext context;
   if (!Verify(module, VerifierOptions()).ok() || !MeaningWarnings(module).empty()) return {};
+  // Also where nothing runs beside it.
+  for (Instruction* start : AsyncStarts(module))
+    start->mutable_extras().frontend_attributes["background"] = "true";
   if (!IsDeterministic(module) || !RunPipelineText(passes, module, context).ok()) return {};
   const std::vector<Literal> arguments = RandomArguments(module, 1);
   EvalOptions limits;
@@ -112,7 +116,7 @@ Compared CheckProgram(const std::string& text, std::string_view passes) {
   limits.max_work = kMostWork;
   const absl::StatusOr<Literal> expected = Evaluator(limits).Run(module, arguments);
   if (!expected.ok()) return {};
-  const bool has_background = HasBackground(module);
+  const bool has_background = !AsyncStarts(module).empty();
   for (const bool in_place : {false, true}) {
     const auto buffers = BufferAssignment::Make(module, Hooks(in_place));
     if (!buffers.ok()) return {};
