@@ -119,7 +119,7 @@ constexpr PipelineStep kGpuLibrary[] = {
      "transpose-folding{convolutions=false},reshape-decomposer,reduce-decomposer,dot_normalizer,"
      "dot-algorithm-rewriter",
      "products as the next pass looks for them"},
-    {"cublas-gemm-rewriter", "cuBLAS's calls"},
+    {"cublas-gemm-rewriter,cublas-gemm-broadcast-folding-rewriter", "cuBLAS's calls"},
     {"reshape-decomposer,layout_normalization,fix(algsimp{is_layout_sensitive}),"
      "scatter_simplifier,broadcast_canonicalizer",
      "what the calls left behind"},

@@ -263,6 +263,8 @@ template absl::StatusOr<LibraryConfig<ConvConfig>> ReadConfig(const Instruction&
 template absl::StatusOr<LibraryConfig<NormConfig>> ReadConfig(const Instruction& call);
 template std::string ToJson(const LibraryConfig<GemmConfig>& config);
 template std::string ToJson(const LibraryConfig<ConvConfig>& config);
+template std::string ToJson(const LibraryConfig<FusionConfig>& config);
+template std::string ToJson(const LibraryConfig<NormConfig>& config);
 template absl::StatusOr<CholeskyConfig> ReadWholeConfig(const Instruction& call);
 template absl::StatusOr<RadixSortConfig> ReadWholeConfig(const Instruction& call);
 template absl::StatusOr<TriangularSolveConfig> ReadWholeConfig(const Instruction& call);

@@ -176,6 +176,14 @@ struct NormConfig {
   }
 };
 
+// Of fusions that are not made of loops.
+struct FusionConfig {
+  static constexpr std::string_view kKey = "fusion_backend_config";
+  std::string kind;
+  UnknownFields unknown;
+  static auto Fields() { return std::tuple{Always("kind", &FusionConfig::kind)}; }
+};
+
 // A config with what stands around it in every call.
 template <class Config>
 struct LibraryConfig {

@@ -89,6 +89,37 @@ Instruction* BiasEverywhere(Instruction* bias, Shape result, Rewriter& b) {
   return b.Broadcast(bias, shape.dims(), {shape.layout().minor_to_major[0]});
 }
 
+// Batch dimensions that there are.
+absl::Status CheckBatches(const Instruction& call, const DotAttrs& dims) {
+  for (const int side : {0, 1}) {
+    const DimVec& batch = side == 0 ? dims.lhs_batch_dims : dims.rhs_batch_dims;
+    for (const int64_t d : batch) {
+      if (d < 0 || d >= call.operand(side)->shape().rank())
+        return Error(call.loc(), "operand {} of `{}` has no dimension {}", side, call.name(), d);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Where one side alone has batch dimensions, the other one is the same in all batches: `x`, whose
+// dimensions are `batch` and `contracting`, becomes a matrix of each batch of `other`.
+Instruction* InEachBatch(Instruction* x, const Instruction& other, const DimVec& other_batch,
+                         DimVec& batch, DimVec& contracting, Rewriter& b) {
+  if (!batch.empty() || other_batch.empty()) return x;
+  const auto count = static_cast<int64_t>(other_batch.size());
+  DimVec sizes, kept;
+  for (const int64_t d : other_batch) {
+    batch.push_back(static_cast<int64_t>(sizes.size()));
+    sizes.push_back(other.shape().dim(static_cast<int>(d)));
+  }
+  for (const int64_t size : x->shape().dims()) {
+    kept.push_back(static_cast<int64_t>(sizes.size()));
+    sizes.push_back(size);
+  }
+  for (int64_t& d : contracting) d += count;
+  return b.Broadcast(x, sizes, kept);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call, Rewriter& b) {
@@ -118,8 +149,14 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
     lhs = In(type, lhs, b);
     rhs = In(type, rhs, b);
   }
+  DotAttrs dims = gemm.ToAttrs();
+  RETURN_IF_ERROR(CheckBatches(call, dims));
+  lhs = InEachBatch(lhs, *rhs, dims.rhs_batch_dims, dims.lhs_batch_dims, dims.lhs_contracting_dims,
+                    b);
+  rhs = InEachBatch(rhs, *lhs, dims.lhs_batch_dims, dims.rhs_batch_dims, dims.rhs_contracting_dims,
+                    b);
   Instruction* x = DeclaredOp(Opcode::kDot, result.WithElementType(type), {lhs, rhs},
-                              AttrsPtr::Make(gemm.ToAttrs()), b);
+                              AttrsPtr::Make(std::move(dims)), b);
   RETURN_IF_ERROR(b.status());
   x = Scaled(x, gemm.alpha_real, gemm.alpha_imag, b);
   int next = 2;
