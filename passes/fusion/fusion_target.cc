@@ -6,12 +6,16 @@
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
+#include "passes/fusion/index_evaluation.h"
 #include "passes/fusion/kernel_support.h"
 #include "passes/fusion/recomputation.h"
 #include "passes/fusion/row_fusion.h"
 
 namespace hlo {
 namespace {
+
+// Fusion passes stop at 15 (kernel_fusion.cc); a given fusion may be what somebody has measured.
+constexpr int64_t kMostIndices = 128;
 
 constexpr FusionTarget kTargets[] = {
     {.name = "cpu", .keeps_rows = true, .one_loop = true, .max_outputs = 8},
@@ -74,6 +78,9 @@ Decision HoldsKernels(const Instruction& fusion) {
     if (KernelPlaceOf(i->opcode()) == KernelPlace::kRoot && i != root)
       return No("{} `{}` is not the root", i->opcode_text(), i->name());
     if (Decision inner = IsKernelOp(*i); !inner) return inner;
+    // In its own kernel it passes over its operand once, here once for each element.
+    if (CumulativeWindowOf(*i))
+      return No("reduce-window `{}` is a cumulative operation", i->name());
   }
   return Yes();
 }
@@ -135,10 +142,14 @@ Decision Takes(const FusionTarget& target, const Instruction& fusion) {
   if (const Instruction* product = ProductOf(fusion); product != nullptr && target.products)
     return HasElementwiseAfter(*product, fusion);
   if (Decision kernels = HoldsKernels(fusion); !kernels) return kernels;
+  if (const int64_t indices = IndexEvaluation(fusion).MostIndices(); indices > kMostIndices)
+    return No("its kernel would compute an element for {} indices", indices);
   if (Decision loops = target.one_loop ? HasCommonLoops(fusion) : Yes(); !loops) return loops;
   const auto [reduce, times] = MostRecomputed(fusion, target.keeps_rows);
   if (times > 1 && target.row_kernels && RowFusionOf(fusion)) return Yes();
-  return times <= 1 ? Yes() : No("reduce `{}` would be computed {} times", reduce->name(), times);
+  return times <= 1 ? Yes()
+                    : No("{} `{}` would be computed {} times", reduce->opcode_text(),
+                         reduce->name(), times);
 }
 
 }  // namespace hlo

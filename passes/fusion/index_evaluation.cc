@@ -7,6 +7,7 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostIndices = 15;
+constexpr int64_t kCountless = int64_t{1} << 40;  // what doubles at each link of a chain stops here
 
 // Emitted with loops or branches of their own, after which values are computed again.
 constexpr Opcode kForgetful[] = {Opcode::kConcatenate, Opcode::kDot,    Opcode::kDynamicUpdateSlice,
@@ -45,13 +46,23 @@ void IndexEvaluation::PassOn(const Instruction& instruction, const Makers& maker
 
 int64_t IndexEvaluation::Sum(const Makers& makers) const {
   int64_t sum = 0;
-  for (const Instruction* maker : makers) sum += indices_.at(maker);
+  for (const Instruction* maker : makers) sum = std::min(sum + indices_.at(maker), kCountless);
   return sum;
 }
 
 int64_t IndexEvaluation::IndicesOf(const Instruction& producer) const {
   const auto at = makers_.find(&producer);
   return at == makers_.end() ? 0 : Sum(at->second);
+}
+
+int64_t IndexEvaluation::MostIndices() const {
+  int64_t most = 0;
+  for (const auto& [instruction, indices] : indices_) {
+    const Shape shape = instruction->shape();
+    const bool is_scalar = shape.IsArray() && shape.element_count() == 1;  // has one index
+    if (!is_scalar) most = std::max(most, indices);
+  }
+  return most;
 }
 
 bool IndexEvaluation::IsTooOften(const Instruction& producer) const {

@@ -21,6 +21,8 @@ class IndexEvaluation {
 
   // For how many indices the fusion computes an element of its operand `producer`.
   int64_t IndicesOf(const Instruction& producer) const;
+  // For how many it computes the instruction inside that it computes most often.
+  int64_t MostIndices() const;
   // Whether `producer` would be repeated too often inside: more than 15 times; more than once when
   // it makes an emitter forget what it has computed. Broadcasts cost nothing.
   bool IsTooOften(const Instruction& producer) const;

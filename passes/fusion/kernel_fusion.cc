@@ -20,6 +20,7 @@ constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do
 constexpr size_t kMaxReaders = 8;
 constexpr int64_t kMaxRowOutputs = 4;
 constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
+constexpr int64_t kMaxIndices = 15;  // of one element, for which a kernel computes an instruction
 
 // Instructions that become one kernel. `root` is the last one.
 struct Group {
@@ -113,10 +114,12 @@ class Fuser {
     group_of_[instruction] = static_cast<int>(groups_.size());
     groups_.push_back({instruction, {instruction}, instruction->opcode() == Opcode::kReduce});
     groups_.back().is_plain = IsPlainMember(*instruction, instruction->shape());
+    indices_[instruction] = {{instruction}, 1};
   }
 
   void Join(Instruction* instruction, int target) {
     Group& group = groups_[static_cast<size_t>(target)];
+    indices_[instruction] = IndicesIn(*instruction, target);
     group.members.push_back(instruction);
     if (instruction->opcode() == Opcode::kReduce) {
       group.has_reduce = true;
@@ -342,6 +345,50 @@ class Fuser {
     return groups;
   }
 
+  // ---- how often a kernel computes an instruction ----
+
+  // For how many indices a kernel computes an element of an instruction, and who makes them. An
+  // elementwise reader asks for the index that it is asked for; any other, such as a slice, makes
+  // one of its own for each. In a chain of x + shift(x) they double at each link.
+  struct Indices {
+    std::vector<const Instruction*> makers;
+    int64_t count = 0;
+
+    void Add(const Instruction* maker, int64_t indices) {
+      if (Contains(makers, maker)) return;
+      makers.push_back(maker);
+      count += indices;
+    }
+  };
+
+  // In the kernel of a group, some of whose members read it.
+  Indices IndicesIn(const Instruction& instruction, int number) const {
+    Indices result;
+    for (const Use& use : instruction.uses()) {
+      const Instruction* const user = use.user;
+      if (group_of_.Get(user) == number) {
+        const Indices& own = indices_.at(user);
+        if (IsFusibleElementwise(*user) && SameDimensions(user->shape(), instruction.shape())) {
+          for (const Instruction* maker : own.makers) result.Add(maker, CountOf(*maker, number));
+        } else {
+          result.Add(user, own.count);
+        }
+      } else if (IsCopied(*user)) {
+        result.Add(user, IndicesIn(*user, number).count);
+      }
+    }
+    return result;
+  }
+  int64_t CountOf(const Instruction& maker, int number) const {
+    return IsCopied(maker) ? IndicesIn(maker, number).count : indices_.at(&maker).count;
+  }
+
+  bool IsComputedTooOften(const Instruction& instruction, int number) const {
+    const Shape shape = instruction.shape();
+    return shape.IsArray() && shape.element_count() != 1 &&
+           IndicesIn(instruction, number).count > kMaxIndices;
+  }
+
   // Whether it may be computed where members of the group read it.
   bool MayJoin(const Instruction& instruction, int number) const {
     const Group& group = groups_[static_cast<size_t>(number)];
@@ -356,6 +403,7 @@ class Fuser {
     if (opcode == Opcode::kReduce && MovesElements(group.members)) return false;
     if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
     if (ReadsUpdated(instruction, *group.root)) return false;
+    if (IsComputedTooOften(instruction, number)) return false;
     return std::all_of(instruction.uses().begin(), instruction.uses().end(), [&](const Use& use) {
       const bool is_inside = group_of_.Get(use.user) == number || IsCopied(*use.user);
       return !is_inside || UseAllowsFusion(instruction, *use.user, use.operand_index, group);
@@ -487,6 +535,7 @@ class Fuser {
   InstructionMap<int> group_of_;
   InstructionMap<size_t> place_;  // in the order of the computation
   InstructionMap<bool> copied_{0, false};
+  absl::flat_hash_map<const Instruction*, Indices> indices_;  // of members; looked up only
   std::vector<Group> groups_;
 };
 

@@ -97,7 +97,7 @@ class Recomputation {
   void Visit(const Instruction& instruction, const std::vector<Parts>& index,
              const std::vector<Loop>& loops) {
     if (instruction.opcode() == Opcode::kParameter || !IsNew(instruction, index, loops)) return;
-    if (instruction.opcode() == Opcode::kReduce) {
+    if (instruction.opcode() == Opcode::kReduce || instruction.opcode() == Opcode::kReduceWindow) {
       VisitReduce(instruction, index, loops);
     } else if (instruction.opcode() == Opcode::kGetTupleElement) {
       const Instruction& tuple = *instruction.operand(0);
@@ -115,10 +115,11 @@ class Recomputation {
   void VisitReduce(const Instruction& reduce, const std::vector<Parts>& index,
                    const std::vector<Loop>& loops) {
     std::vector<Loop> around = loops;
-    if (keeps_values_) {
+    const bool is_kept = keeps_values_ && reduce.opcode() == Opcode::kReduce;
+    if (is_kept) {
       while (!around.empty() && !DependsOn(index, around.back())) around.pop_back();
     }
-    const int64_t times = TimesUnused(index, around);
+    const int64_t times = TimesUnused(index, around, is_kept);
     if (times > times_) {
       times_ = times;
       most_ = &reduce;
@@ -170,7 +171,8 @@ class Recomputation {
 
   // Iterations of `loops` for each that the index tells apart. Digits of the innermost loop below
   // those in the index are inside of where the value is kept.
-  int64_t TimesUnused(const std::vector<Parts>& index, const std::vector<Loop>& loops) const {
+  static int64_t TimesUnused(const std::vector<Parts>& index, const std::vector<Loop>& loops,
+                             bool is_kept) {
     int64_t times = 1;
     for (const Loop& loop : loops) {
       Parts used;
@@ -181,8 +183,8 @@ class Recomputation {
       }
       std::sort(used.begin(), used.end(),
                 [](const Part& a, const Part& b) { return a.low < b.low; });
-      const bool is_kept = keeps_values_ && loop.id == loops.back().id;
-      int64_t known = is_kept && !used.empty() ? used[0].low : 1;  // digits below it count as used
+      const bool keeps_digits = is_kept && loop.id == loops.back().id && !used.empty();
+      int64_t known = keeps_digits ? used[0].low : 1;  // digits below it count as used
       int64_t unused = 1;
       for (const Part& part : used) {
         if (part.low > known) unused *= CeilDiv(part.low, known);
@@ -218,7 +220,7 @@ class Recomputation {
 std::pair<const Instruction*, int64_t> MostRecomputed(const Instruction& fusion,
                                                       bool keeps_values) {
   const Computation& body = *fusion.fused_computation();
-  if (!body.MayHold(Opcode::kReduce)) return {nullptr, 0};
+  if (!body.MayHold(Opcode::kReduce) && !body.MayHold(Opcode::kReduceWindow)) return {nullptr, 0};
   return Recomputation(fusion, keeps_values).Run();
 }
 

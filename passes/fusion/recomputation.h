@@ -14,7 +14,7 @@ namespace hlo {
 // reductions reduce. With `keeps_values`, a reduction is computed where the innermost loop that
 // its index depends on begins its next iteration, and kept in the loops inside of that; it is
 // computed again by loops outside that its index does not depend on. Else each element that
-// reads it computes it:
+// reads it computes it, as always a reduction of windows:
 //
 //   (d0, d1) -> sum of row d0            keeps_values: once         else: as often as there are d1
 //   (d0, d1) -> sum of column d1         as often as there are d0   the same

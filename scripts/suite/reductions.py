@@ -96,6 +96,22 @@ def arg_max(x):
     return jnp.argmax(x, 1), jnp.argmax(x, 0)
 
 
+@program(symmetric((65536,), 1))
+def doubling_scan(x):
+    """Running sums by doubling: sixteen shifted additions."""
+    for step in range(16):
+        x = x + jnp.pad(x[:-(1 << step)], (1 << step, 0))
+    return x
+
+
+@program(uniform((32768,), 0.5, 1.0), symmetric((32768,), 1))
+def linear_recurrence(decay, x):
+    """A recurrence x[i] + decay[i] * y[i - 1], as a scan of pairs."""
+    def combine(first, second):
+        return first[0] * second[0], first[1] * second[0] + second[1]
+    return lax.associative_scan(combine, (decay, x))[1]
+
+
 @program(symmetric((64, 2048), 1))
 def top_k(x):
     """The eight largest of each row."""
