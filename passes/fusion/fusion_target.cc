@@ -15,7 +15,7 @@ namespace hlo {
 namespace {
 
 // Fusion passes stop at 15 (kernel_fusion.cc); a given fusion may be what somebody has measured.
-constexpr int64_t kMostIndices = 128;
+constexpr int64_t kMostIndicesGiven = 128;
 
 constexpr FusionTarget kTargets[] = {
     {.name = "cpu", .keeps_rows = true, .one_loop = true, .max_outputs = 8},
@@ -142,7 +142,7 @@ Decision Takes(const FusionTarget& target, const Instruction& fusion) {
   if (const Instruction* product = ProductOf(fusion); product != nullptr && target.products)
     return HasElementwiseAfter(*product, fusion);
   if (Decision kernels = HoldsKernels(fusion); !kernels) return kernels;
-  if (const int64_t indices = IndexEvaluation(fusion).MostIndices(); indices > kMostIndices)
+  if (const int64_t indices = IndexEvaluation(fusion).MostIndices(); indices > kMostIndicesGiven)
     return No("its kernel would compute an element for {} indices", indices);
   if (Decision loops = target.one_loop ? HasCommonLoops(fusion) : Yes(); !loops) return loops;
   const auto [reduce, times] = MostRecomputed(fusion, target.keeps_rows);
