@@ -21,11 +21,11 @@ absl::StatusOr<Instruction*> DynamicIndexSplitter::Expand(Instruction* slice, Re
   const int first = FirstStart(*slice);
   if (slice->shape().rank() == 0) return slice->operand(first - 1);
   Instruction* const vector = slice->operand(first);
-  std::vector<Instruction*> starts;
+  std::vector<Instruction*> operands = slice->operand_vector();
+  operands.resize(static_cast<size_t>(first));
   for (int64_t d = 0; d < slice->shape().rank(); ++d)
-    starts.push_back(rewriter.Reshape(rewriter.Slice(vector, {d}, {d + 1}), {}));
-  if (first == 2) return rewriter.DynamicUpdateSlice(slice->operand(0), slice->operand(1), starts);
-  return rewriter.DynamicSlice(slice->operand(0), starts, slice->shape().dims());
+    operands.push_back(rewriter.Reshape(rewriter.Slice(vector, {d}, {d + 1}), {}));
+  return rewriter.OpWithShape(slice->opcode(), slice->shape(), operands, slice->attrs_ptr());
 }
 
 HLO_DEFINE_PASS(DynamicIndexSplitter)

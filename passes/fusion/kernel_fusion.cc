@@ -26,6 +26,7 @@ constexpr int64_t kMaxIndices = 15;  // of one element, for which a kernel compu
 struct Group {
   Instruction* root;
   std::vector<Instruction*> members;  // users before producers
+  int64_t computed = 1;               // members, each as often as there are indices for it
   bool has_reduce = false;
   // All members are elementwise over the shape of the root, or hold values for all of it: any of
   // them may be an output.
@@ -112,14 +113,17 @@ class Fuser {
     // Names for values that own no memory, and constants, are no kernels of their own.
     if (IsAliasWhenDense(*instruction) || instruction->IsConstant()) return;
     group_of_[instruction] = static_cast<int>(groups_.size());
-    groups_.push_back({instruction, {instruction}, instruction->opcode() == Opcode::kReduce});
+    groups_.push_back({.root = instruction,
+                       .members = {instruction},
+                       .has_reduce = instruction->opcode() == Opcode::kReduce});
     groups_.back().is_plain = IsPlainMember(*instruction, instruction->shape());
     indices_[instruction] = {{instruction}, 1};
   }
 
   void Join(Instruction* instruction, int target) {
     Group& group = groups_[static_cast<size_t>(target)];
-    indices_[instruction] = IndicesIn(*instruction, target);
+    Indices& indices = indices_[instruction] = IndicesIn(*instruction, target);
+    group.computed += std::max<int64_t>(indices.count, 1);
     group.members.push_back(instruction);
     if (instruction->opcode() == Opcode::kReduce) {
       group.has_reduce = true;
@@ -178,6 +182,11 @@ class Fuser {
     return false;
   }
 
+  // To place elements takes more code than to combine them.
+  int64_t MostComputed(bool is_plain) const {
+    return is_plain ? options_.max_instructions : options_.max_instructions / 2;
+  }
+
   static bool IsPlainFor(const Instruction& instruction, const Group& group) {
     return group.is_plain && SameDimensions(group.root->shape(), instruction.shape());
   }
@@ -186,15 +195,16 @@ class Fuser {
   // of anything outside.
   bool MayMerge(const std::vector<int>& targets, const Instruction& instruction,
                 bool is_output) const {
-    size_t members = 1;
+    int64_t computed = 1;
     int outputs = is_output ? 1 : 0;
     for (const int target : targets) {
       const Group& group = groups_[static_cast<size_t>(target)];
-      members += group.members.size();
+      computed += group.computed;
       outputs += 1 + static_cast<int>(group.more_outputs.size());
     }
-    if (static_cast<int64_t>(members) > options_.max_instructions || outputs > target_.max_outputs)
-      return false;
+    const bool is_plain = absl::c_all_of(
+        targets, [&](int target) { return groups_[static_cast<size_t>(target)].is_plain; });
+    if (computed > MostComputed(is_plain) || outputs > target_.max_outputs) return false;
     return !Needs(targets, instruction);
   }
 
@@ -250,6 +260,7 @@ class Fuser {
     group.more_outputs.insert(group.more_outputs.end(), other.more_outputs.begin(),
                               other.more_outputs.end());
     group.members.insert(group.members.end(), other.members.begin(), other.members.end());
+    group.computed += other.computed;
     for (const Instruction* member : other.members) group_of_[member] = into;
     other.members.clear();
     other.more_outputs.clear();
@@ -363,15 +374,18 @@ class Fuser {
 
   // In the kernel of a group, some of whose members read it.
   Indices IndicesIn(const Instruction& instruction, int number) const {
+    const Group& group = groups_[static_cast<size_t>(number)];
     Indices result;
     for (const Use& use : instruction.uses()) {
       const Instruction* const user = use.user;
       if (group_of_.Get(user) == number) {
         const Indices& own = indices_.at(user);
-        if (IsFusibleElementwise(*user) && SameDimensions(user->shape(), instruction.shape())) {
-          for (const Instruction* maker : own.makers) result.Add(maker, CountOf(*maker, number));
-        } else {
+        if (!IsFusibleElementwise(*user) || !SameDimensions(user->shape(), instruction.shape())) {
           result.Add(user, own.count);
+        } else if (group.is_plain) {  // kernels that became one with it have its index, too
+          result.Add(group.root, 1);
+        } else {
+          for (const Instruction* maker : own.makers) result.Add(maker, CountOf(*maker, number));
         }
       } else if (IsCopied(*user)) {
         result.Add(user, IndicesIn(*user, number).count);
@@ -392,7 +406,7 @@ class Fuser {
   // Whether it may be computed where members of the group read it.
   bool MayJoin(const Instruction& instruction, int number) const {
     const Group& group = groups_[static_cast<size_t>(number)];
-    if (static_cast<int64_t>(group.members.size()) >= options_.max_instructions) return false;
+    if (group.computed >= MostComputed(IsPlainFor(instruction, group))) return false;
     if (group.root->operand_count() > target_.max_operands) return false;
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root

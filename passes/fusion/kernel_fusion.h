@@ -26,7 +26,7 @@
 namespace hlo {
 
 struct KernelFusionOptions {
-  int64_t max_instructions = 120;  // of one kernel
+  int64_t max_instructions = 240;  // of a kernel of one loop; half of it where indices are computed
   static auto Fields() {
     return std::tuple{Optional("max_instructions", &KernelFusionOptions::max_instructions)};
   }
