@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Fusion passes stop at 15 (kernel_fusion.cc); a given fusion may be what somebody has measured.
+// Fusion passes stop at kMostIndices; a given fusion may be what somebody has measured.
 constexpr int64_t kMostIndicesGiven = 128;
 
 constexpr FusionTarget kTargets[] = {

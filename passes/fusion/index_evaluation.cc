@@ -6,7 +6,6 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostIndices = 15;
 constexpr int64_t kCountless = int64_t{1} << 40;  // what doubles at each link of a chain stops here
 
 // Emitted with loops or branches of their own, after which values are computed again.

@@ -15,6 +15,9 @@
 
 namespace hlo {
 
+// More indices than these are too many to compute an instruction for.
+inline constexpr int64_t kMostIndices = 15;
+
 class IndexEvaluation {
  public:
   explicit IndexEvaluation(const Instruction& fusion);

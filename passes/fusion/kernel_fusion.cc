@@ -9,6 +9,7 @@
 #include "lib/ir/dense_map.h"
 #include "lib/support/contains.h"
 #include "passes/fusion/fuse.h"
+#include "passes/fusion/index_evaluation.h"
 #include "passes/fusion/kernel_support.h"
 #include "passes/fusion/row_fusion.h"
 #include "passes/fusion/row_groups.h"
@@ -20,7 +21,6 @@ constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do
 constexpr size_t kMaxReaders = 8;
 constexpr int64_t kMaxRowOutputs = 4;
 constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
-constexpr int64_t kMaxIndices = 15;  // of one element, for which a kernel computes an instruction
 
 // Instructions that become one kernel. `root` is the last one.
 struct Group {
@@ -388,7 +388,8 @@ class Fuser {
           for (const Instruction* maker : own.makers) result.Add(maker, CountOf(*maker, number));
         }
       } else if (IsCopied(*user)) {
-        result.Add(user, IndicesIn(*user, number).count);
+        const int64_t count = IndicesIn(*user, number).count;  // 0: others read the copy
+        if (count > 0) result.Add(user, count);
       }
     }
     return result;
@@ -400,7 +401,7 @@ class Fuser {
   bool IsComputedTooOften(const Instruction& instruction, int number) const {
     const Shape shape = instruction.shape();
     return shape.IsArray() && shape.element_count() != 1 &&
-           IndicesIn(instruction, number).count > kMaxIndices;
+           IndicesIn(instruction, number).count > kMostIndices;
   }
 
   // Whether it may be computed where members of the group read it.

@@ -342,13 +342,7 @@ absl::StatusOr<bool> ConvFuser::Run() {
       if (with == nullptr) continue;
       context_.Passed(*root, "becomes {}", row.becomes);
       context_.Count(row.becomes);
-      const std::vector<Instruction*> operands = root->operand_vector();
-      ReplaceKeepingExtras(root, with, first_new);
-      for (Instruction* operand : operands) {
-        if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges() &&
-            operand->opcode() != Opcode::kParameter)
-          computation_.RemoveUnused(operand);
-      }
+      ReplaceWithOperands(root, with, first_new);
       changed = true;
     }
   }

@@ -337,13 +337,7 @@ class NormRewriter {
   void Replace(Instruction* old, Instruction* with, uint32_t first_new, std::string_view as) {
     context_.Passed(*old, "becomes {}", as);
     context_.Count(as);
-    const std::vector<Instruction*> operands = old->operand_vector();
-    ReplaceKeepingExtras(old, with, first_new);
-    for (Instruction* operand : operands) {
-      if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges() &&
-          operand->opcode() != Opcode::kParameter)
-        computation_.RemoveUnused(operand);
-    }
+    ReplaceWithOperands(old, with, first_new);
     changed_ = true;
   }
 

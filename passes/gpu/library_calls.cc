@@ -220,6 +220,17 @@ absl::StatusOr<Instruction*> PlainHloOf(const LibraryCall& entry, const Instruct
   return rewriter.Tuple(values);
 }
 
+void ReplaceWithOperands(Instruction* old, Instruction* with, uint32_t first_new) {
+  Computation& computation = *old->parent();
+  const std::vector<Instruction*> operands = old->operand_vector();
+  ReplaceKeepingExtras(old, with, first_new);
+  for (Instruction* operand : operands) {
+    if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges() &&
+        operand->opcode() != Opcode::kParameter)
+      computation.RemoveUnused(operand);
+  }
+}
+
 absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module) {
   bool has_calls = false;
   for (const Computation* computation : module.computations()) {

@@ -47,6 +47,10 @@ Instruction* DeclaredOp(Opcode opcode, Shape declared, absl::Span<Instruction* c
 absl::StatusOr<Instruction*> PlainHloOf(const LibraryCall& entry, const Instruction& call,
                                         Rewriter& rewriter);
 
+// ReplaceKeepingExtras of an instruction that a call stands for; operands that nobody reads any
+// more are removed.
+void ReplaceWithOperands(Instruction* old, Instruction* with, uint32_t first_new);
+
 // A copy of the module whose library calls are plain HLO, for those who run it; null where
 // there are none outside of fusions.
 absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module);

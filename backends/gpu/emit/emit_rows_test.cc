@@ -3,19 +3,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "backends/codegen/test_programs.h"
 #include "backends/gpu/run_case.h"
 
 namespace hlo::gpu {
 namespace {
-
-constexpr std::string_view kRegions = R"(HloModule m
-max { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] maximum(a, b) }
-add { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b) }
-)";
 
 // ROWS and COLUMNS are replaced.
 constexpr std::string_view kExponentials = R"(
@@ -90,8 +82,8 @@ ENTRY main { x = f32[2,ROWS,4,COLUMNS] parameter(0)
 
 std::string Sized(std::string_view module, int rows, int columns) {
   const bool ends_exponentials = module == kSoftmax || module == kLogSumExp;
-  std::string text = std::string(kRegions) + std::string(ends_exponentials ? kExponentials : "") +
-                     std::string(module);
+  std::string text = std::string(kModuleWithReducers) +
+                     std::string(ends_exponentials ? kExponentials : "") + std::string(module);
   for (const auto& [from, to] :
        {std::pair{"ROWS", std::to_string(rows)}, {"COLUMNS", std::to_string(columns)}}) {
     const size_t length = std::string_view(from).size();
