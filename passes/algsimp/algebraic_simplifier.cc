@@ -1,5 +1,7 @@
 #include "passes/algsimp/algebraic_simplifier.h"
 
+#include <algorithm>
+
 #include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
@@ -33,6 +35,18 @@ bool MayReplace(const Instruction& old, const Instruction& replacement, uint32_t
 bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement,
                           uint32_t first_new) {
   return MayReplace(old, replacement, first_new) && old.shape() == replacement.shape();
+}
+
+// What has a size at run time gives it to its readers, and what takes its place may not know it.
+bool IsStatic(const Instruction& instruction) {
+  const auto has_sizes = [](const Instruction* i) { return i->shape().has_dynamic_dims(); };
+  return !has_sizes(&instruction) &&
+         std::none_of(instruction.operands().begin(), instruction.operands().end(), has_sizes);
+}
+
+template <bool (*may_replace)(const Instruction&, const Instruction&, uint32_t)>
+bool IfStatic(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
+  return IsStatic(old) && may_replace(old, replacement, first_new);
 }
 
 // Rules of broadcasts, reshapes and transposes, in the order in which they are tried.
@@ -143,14 +157,14 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
   add(algsimp::WindowOfPadRules());
   if (fixed) {
-    rules_.set_accept(MayReplaceWithLayout);
+    rules_.set_accept(options.exact ? IfStatic<MayReplaceWithLayout> : MayReplaceWithLayout);
     if (options.rewrite_no_op_bitcast_convert_to_bitcast)
       add(algsimp::BitcastConvertToBitcastRules());
     add(algsimp::LayoutReduceRules());
     if (options.enable_conv_simplification) add(algsimp::ConvolutionToDotRules());
     return;
   }
-  rules_.set_accept(MayReplace);
+  rules_.set_accept(options.exact ? IfStatic<MayReplace> : MayReplace);
   AddDotAndReduceRules(options, add);
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::SliceOfRunningRules());
   add(algsimp::RunningRules());

@@ -45,12 +45,15 @@ bool IsPlainMember(const Instruction& instruction, Shape shape) {
   return IsFusibleElementwise(instruction) && SameDimensions(instruction.shape(), shape);
 }
 
-// Whether operand dimensions are the leading ones of the result: each element serves a contiguous
-// run.
+// Whether operand dimensions are the leading ones of the result, but for those of one element: each
+// element serves a contiguous run.
 bool BroadcastsRows(const Instruction& broadcast) {
-  const DimVec& dims = broadcast.attrs<BroadcastAttrs>().dimensions;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] != static_cast<int64_t>(i)) return false;
+  const Shape shape = broadcast.shape();
+  int next = 0;
+  for (const int64_t dim : broadcast.attrs<BroadcastAttrs>().dimensions) {
+    if (shape.dim(static_cast<int>(dim)) == 1) continue;
+    while (next < dim && shape.dim(next) == 1) ++next;
+    if (next++ != dim) return false;
   }
   return true;
 }

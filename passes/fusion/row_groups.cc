@@ -13,11 +13,18 @@ namespace {
 constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
 constexpr int64_t kSmallInput = 1 << 15;  // bytes: rows need not be many
 
-// Whether the leading dimensions of the root are those of the result of `reduce`.
+// Whether the leading dimensions of the root are those of the result of `reduce`, but for those of
+// one element, which say nothing about where a row is.
 bool HasRowsOf(const Instruction& reduce, const Instruction& root) {
-  const Shape rows = reduce.shape();
-  if (!root.shape().IsArray() || root.shape().rank() < rows.rank()) return false;
-  return std::equal(rows.dims().begin(), rows.dims().end(), root.shape().dims().begin());
+  if (!root.shape().IsArray()) return false;
+  const auto dims = root.shape().dims();
+  auto at = dims.begin();
+  for (const int64_t size : reduce.shape().dims()) {
+    if (size == 1) continue;
+    at = std::find_if(at, dims.end(), [](int64_t dim) { return dim != 1; });
+    if (at == dims.end() || *at++ != size) return false;
+  }
+  return true;
 }
 
 // Whether `from` is, or depends on, near by, a reduction for which `is_wanted` holds.
