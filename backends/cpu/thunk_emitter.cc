@@ -114,7 +114,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
     means_[&instruction] = means;
     if (means == Means::kKernel || means == Means::kSortByKernel) {
       PlannedKernel& planned = planned_[&instruction];
-      if (means == Means::kKernel) planned.in_place = InPlacePairs(instruction);
+      if (means == Means::kKernel) planned.in_place = KernelInPlacePairs(instruction);
       kernel_order_.push_back(&instruction);
     }
     return absl::OkStatus();

@@ -61,7 +61,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
   bool MayShare(const Instruction& instruction, const BufferPair& pair) override {
     if (products_.contains(&instruction)) return false;
     const auto [it, is_new] = in_place_.try_emplace(&instruction);
-    if (is_new) it->second = InPlacePairs(instruction);
+    if (is_new) it->second = KernelInPlacePairs(instruction);
     return Contains(it->second, pair);
   }
 

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-Literal Value(std::string_view text) {
+Literal Parsed(std::string_view text) {
   absl::StatusOr<Literal> literal = ParseShapeAndLiteral(text);
   INFO(text);
   REQUIRE(literal.ok());
@@ -125,25 +125,25 @@ TEST_CASE("Fortran order and big-endian data are read", "[run][npy]") {
   const absl::StatusOr<NpyArray> array = ParseNpy(fortran);
   REQUIRE(array.ok());
   CHECK(*ToLiteral(*array, Shape::Array(ElementType::kS8, {2, 3})) ==
-        Value("s8[2,3] { {1, 3, 5}, {2, 4, 6} }"));
+        Parsed("s8[2,3] { {1, 3, 5}, {2, 4, 6} }"));
 
   const std::string big = Npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }",
                               std::string("\x00\x01\x01\x00", 4));
   const absl::StatusOr<NpyArray> swapped = ParseNpy(big);
   REQUIRE(swapped.ok());
-  CHECK(*ToLiteral(*swapped, Shape::Array(ElementType::kS16, {2})) == Value("s16[2] {1, 256}"));
+  CHECK(*ToLiteral(*swapped, Shape::Array(ElementType::kS16, {2})) == Parsed("s16[2] {1, 256}"));
 }
 
 TEST_CASE("only the low bits of stored sub-byte values count", "[run][npy]") {
   const std::string text = Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (3,), }",
                                std::string("\x08\x17\xff", 3));
   const NpyArray array = *ParseNpy(text);
-  CHECK(*ToLiteral(array, Shape::Array(ElementType::kS4, {3})) == Value("s4[3] {-8, 7, -1}"));
-  CHECK(*ToLiteral(array, Shape::Array(ElementType::kU4, {3})) == Value("u4[3] {8, 7, 15}"));
+  CHECK(*ToLiteral(array, Shape::Array(ElementType::kS4, {3})) == Parsed("s4[3] {-8, 7, -1}"));
+  CHECK(*ToLiteral(array, Shape::Array(ElementType::kU4, {3})) == Parsed("u4[3] {8, 7, 15}"));
 }
 
 TEST_CASE("damaged .npy texts are errors", "[run][npy]") {
-  const std::string good = NpyText(Value("f32[2] {1, 2}"));
+  const std::string good = NpyText(Parsed("f32[2] {1, 2}"));
   for (size_t size = 0; size < good.size(); ++size)
     CHECK_FALSE(ParseNpy(good.substr(0, size)).ok());
   CHECK_FALSE(ParseNpy(good + "x").ok());
@@ -157,7 +157,7 @@ TEST_CASE("damaged .npy texts are errors", "[run][npy]") {
 }
 
 TEST_CASE("an array of another shape, type or range is refused in words", "[run][npy]") {
-  const std::string text = NpyText(Value("f32[2] {1, 2}"));
+  const std::string text = NpyText(Parsed("f32[2] {1, 2}"));
   const NpyArray array = *ParseNpy(text);
   CHECK(MessageOf(ToLiteral(array, Shape::Array(ElementType::kF32, {3})).status()) ==
         "expected `f32[3]`, found `f32[2]`");
@@ -165,7 +165,7 @@ TEST_CASE("an array of another shape, type or range is refused in words", "[run]
         "expected `s32[2]`, found `f32[2]`");
   CHECK(MessageOf(ToLiteral(array, Shape::Array(ElementType::kBF16, {2})).status()) ==
         "expected `bf16[2]` (stored as <V2), found `f32[2]`");
-  const std::string nine = NpyText(Value("s8[2] {7, 9}"));
+  const std::string nine = NpyText(Parsed("s8[2] {7, 9}"));
   CHECK(MessageOf(ToLiteral(*ParseNpy(nine), Shape::Array(ElementType::kS4, {2})).status()) ==
         "value 9 at index [1] does not fit `s4`");
 }

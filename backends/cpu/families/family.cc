@@ -77,7 +77,7 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
   return SecondsOf(cost, RatesOf("cpu"), std::max(1, options.vector_bytes / 4)) * 1e9;
 }
 
-BufferPairs InPlacePairs(const Instruction& fusion) {
+BufferPairs KernelInPlacePairs(const Instruction& fusion) {
   BufferPairs pairs = UpdatePairs(fusion);
   if (RootOf(fusion)->opcode() == Opcode::kScatter) return pairs;
   if (CumulativeWindowOf(fusion)) return CumulativePairs(fusion);

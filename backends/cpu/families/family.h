@@ -20,7 +20,7 @@ namespace hlo::cpu {
 
 struct FamilyOptions {
   int vector_bytes = 32;
-  // Pairs that do share a buffer. Only pairs of InPlacePairs().
+  // Pairs that do share a buffer. Only pairs of KernelInPlacePairs().
   BufferPairs shared;
 };
 
@@ -34,7 +34,7 @@ struct KernelPlan {
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options);
 
 // Operands and results of a kernel that may share a buffer.
-BufferPairs InPlacePairs(const Instruction& fusion);
+BufferPairs KernelInPlacePairs(const Instruction& fusion);
 
 // The comparator of a sort (its region is one of scalars): buffers of one element each, both sides
 // of operand 0, both sides of operand 1, …, and the pred.

@@ -65,7 +65,7 @@ Decision IsKernel(const Instruction& instruction) {
   return Yes();
 }
 
-BufferPairs InPlacePairs(const Instruction& instruction) {
+BufferPairs KernelInPlacePairs(const Instruction& instruction) {
   if (BufferPairs pairs = UpdatePairs(instruction); !pairs.empty()) return pairs;
   const bool is_loop = instruction.IsFusion() || IsFusibleElementwise(instruction);
   if (!is_loop) return {};

@@ -21,6 +21,6 @@ Decision IsKernel(const Instruction& instruction);
 absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
                                            const FamilyOptions& options);
 // The pairs that may share a buffer.
-BufferPairs InPlacePairs(const Instruction& instruction);
+BufferPairs KernelInPlacePairs(const Instruction& instruction);
 
 }  // namespace hlo::gpu

@@ -15,7 +15,7 @@
 namespace hlo::gpu {
 
 struct FamilyOptions {
-  // Pairs that do share a buffer. Only pairs of InPlacePairs().
+  // Pairs that do share a buffer. Only pairs of KernelInPlacePairs().
   BufferPairs shared;
   int multiprocessors = 132;
   bool tf32 = false;  // GpuOptions::tf32
