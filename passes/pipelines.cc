@@ -22,6 +22,7 @@ constexpr PipelineStep kCpu[] = {
     {"dce", "less work for everything after"},
     {"cse", "JAX repeats constants and broadcasts"},
     {"constant_folding", "what is known now need not be computed at each run"},
+    {"algsimp{exact}", "identities; shapes in fewer steps, which the fusion sees through"},
     {"dce", "operands of folded instructions"},
     {"while-loop-invariant-code-motion", "after the inliner: it sees whole bodies"},
     {"convolution-operand-swap", "the library would multiply padding"},

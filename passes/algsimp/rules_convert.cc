@@ -103,11 +103,12 @@ Instruction* BitcastConvertChain(Instruction* op, Rewriter& rewriter) {
   if (!Match(op, m::BitcastConvert(m::BitcastConvert(m::Any(&x))))) return nullptr;
   if (Compatible(x->shape(), op->shape())) return x;
   const auto size = [](const Instruction* v) { return BitWidth(v->shape().element_type()); };
-  // Widths x -> y -> z go in one step when no bits are split and joined differently.
+  // Widths x -> y -> z go in one step when no bits are split and joined differently, and none are
+  // split twice.
   const int last_x = size(x);
   const int last_z = size(op);
   const int rank = x->shape().rank() - op->shape().rank();
-  if ((last_x == last_z) != (rank == 0) || (last_x < last_z) != (rank == 1)) return nullptr;
+  if (rank != (last_x < last_z) - (last_x > last_z)) return nullptr;
   return rewriter.BitcastConvert(x, op->shape());
 }
 

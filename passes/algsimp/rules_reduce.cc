@@ -446,11 +446,12 @@ Instruction* WindowOfPad(Instruction* op, Rewriter& rewriter) {
 
 constexpr Rule kReduceRules[] = {
     {"reduce-of-nothing", Opcode::kReduce, kExact, ReduceOfNothing},
-    {"reduce-to-tuple-of-one", Opcode::kReduce, kExact, ReduceToTupleOfOne},
+    // Sums of narrow floats are carried in a wider type, but not those in a tuple.
+    {"reduce-to-tuple-of-one", Opcode::kReduce, kReassociate, ReduceToTupleOfOne},
     {"reduce-window-of-nothing", Opcode::kReduceWindow, kExact, ReduceOfNothing},
     {"reduce-window-of-scalar", Opcode::kReduceWindow, kExact, WindowOfScalar},
     {"reduce-window-of-scalars", Opcode::kReduceWindow, kExceptSpecials, ReduceSeveralOfOnes},
-    {"reduce-window-to-tuple-of-one", Opcode::kReduceWindow, kExact, ReduceToTupleOfOne},
+    {"reduce-window-to-tuple-of-one", Opcode::kReduceWindow, kReassociate, ReduceToTupleOfOne},
     {"reduce-window-of-ones", Opcode::kReduceWindow, kExceptSpecials, WindowOfOnes},
 };
 constexpr Rule kWindowOfPadRules[] = {

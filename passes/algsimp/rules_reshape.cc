@@ -3,6 +3,7 @@
 
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
+#include "passes/util/holds_every.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -179,6 +180,10 @@ Instruction* ReshapeOfIota(Instruction* reshape, Rewriter& rewriter) {
       reshape->shape().IsZeroSized())
     return nullptr;
   const int64_t dim = iota->attrs<IotaAttrs>().iota_dimension;
+  // Digits times strides add up to what the iota counts where no count is rounded or wraps.
+  const int digits = ExactDigits(ComponentType(iota->shape().element_type()));
+  if (digits < 63 && iota->shape().dim(static_cast<int>(dim)) > int64_t{1} << digits)
+    return nullptr;
   const auto factors = CommonFactors(iota->shape().dims(), reshape->shape().dims());
   for (size_t i = 0; i + 1 < factors.size(); ++i) {
     const auto [from, to] = factors[i];
