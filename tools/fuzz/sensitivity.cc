@@ -191,8 +191,9 @@ struct NoisyRun {
   // Of kBits, from element to element. Rising and falling ones order each two NaNs both ways.
   enum class Nans { kRandomSigns, kAlternatingSigns, kRisingBits, kFallingBits, kRandomBits };
   Nans nans = Nans::kRandomSigns;
-  bool varies = false;    // of kNoise: of very different sizes
-  bool divisors = false;  // of kGrid: what noise reaches and a remainder divides by, too
+  bool varies = false;       // of kNoise: of very different sizes
+  bool divisors = false;     // of kGrid: what noise reaches and a remainder divides by, too
+  bool signs_zeros = false;  // of kGrid: what cancels leaves zeros of the sign `sign`
 };
 
 Literal NoiseFor(Shape shape, NoisyRun& run) {
@@ -366,7 +367,10 @@ Instruction* WithNoise(Instruction* x, NoisyRun& run) {
 }
 
 Instruction* MovedNumbers(Instruction* x, NoisyRun& run) {
-  if (run.kind == NoisyRun::Kind::kGrid) return Snapped(x);
+  if (run.kind == NoisyRun::Kind::kGrid) {
+    Instruction* snapped = Snapped(x);
+    return snapped != nullptr && run.signs_zeros ? WithSignedZeros(snapped, run.sign) : snapped;
+  }
   if (run.kind == NoisyRun::Kind::kBits) return WithOtherBits(x, run);
   Instruction* noisy = WithNoise(x, run);
   if (run.kind == NoisyRun::Kind::kNoise || noisy == nullptr) return noisy;
@@ -565,6 +569,13 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
     for (int run = 0; thorough && run < kThoroughMixtures; ++run) {
       runs.push_back({NoisyRun::Kind::kMixture, FuzzRandom(static_cast<uint64_t>(run) + 1),
                       run % 2 == 0 ? 1.0 : -1.0, everywhere, NoisyRun::Nans::kRandomSigns, varies});
+    }
+    for (const double sign : thorough ? std::vector{1.0, -1.0} : std::vector<double>{}) {
+      runs.push_back({.kind = NoisyRun::Kind::kGrid,
+                      .random = FuzzRandom(1),
+                      .sign = sign,
+                      .everywhere = everywhere,
+                      .signs_zeros = true});
     }
     if (thorough && AnyInstruction(module, IsRemainderOfFloats))
       runs.push_back({.kind = NoisyRun::Kind::kGrid,
