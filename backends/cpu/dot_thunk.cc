@@ -113,6 +113,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot,
                                                     const LibraryOptions& options) {
   ASSIGN_OR_RETURN(DotSpec spec, SpecOf(dot, options.threads));
   spec.rhs_constant = buffers.rhs_unchanging;
+  spec.keeps_denormals = options.denormals == Denormals::kKeep;
   ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> kernel, MakeDot(spec, options.host));
   return std::make_unique<ProductThunk<DotKernel, DotBuffers>>(dot, std::move(kernel), buffers);
 }

@@ -57,6 +57,8 @@ struct DotSpec {
   // Runs with one state may assume that `rhs` holds the same values whenever it has the same
   // address, and keep a packed copy.
   bool rhs_constant = false;
+  // Whether denormal numbers count; else products may take those of bf16 for zero.
+  bool keeps_denormals = false;
   // Size of the pool it will run on.
   int threads = 1;
 

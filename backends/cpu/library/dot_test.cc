@@ -307,7 +307,30 @@ TEST_CASE("a constant rhs may be packed once", "[cpu][dot]") {
       DotSpec spec = SpecOf(E::kF32, E::kF32, E::kF32, c);
       spec.rhs_constant = true;
       CheckDot<float, float, float>(spec, 1e-6, host, ++seed, false);
+      if (c.m * c.n * c.k > 3'000'000) continue;
+      spec.lhs_type = spec.rhs_type = E::kBF16;
+      CheckDot<BF16, BF16, float>(spec, 1e-6, host, ++seed, false);
+      spec.lhs_type = spec.rhs_type = E::kS8;
+      spec.out_type = E::kS32;
+      CheckDot<int8_t, int8_t, int32_t>(spec, 0, host, ++seed, true);
     }
+  }
+}
+
+TEST_CASE("denormal numbers of bf16 count where they are kept", "[cpu][dot]") {
+  constexpr int64_t kSize = 64;
+  const BF16 tiny = BF16::FromFloat(0x1p-130f), large = BF16::FromFloat(0x1p100f);
+  const std::vector<BF16> lhs(kSize * kSize, tiny), rhs(kSize * kSize, large);
+  for (const Host& host : HostsOfEachLevel()) {
+    DotSpec spec = DotSpec::RowMajor(E::kBF16, kSize, kSize, kSize);
+    spec.keeps_denormals = true;
+    const auto dot = MakeDot(spec, host);
+    REQUIRE(dot.ok());
+    ThreadPool pool(1);
+    Scratch scratch((*dot)->scratch_bytes());
+    std::vector<BF16> out(kSize * kSize);
+    (*dot)->Run({lhs.data(), rhs.data(), out.data(), scratch.data}, pool);
+    CHECK(out[0].ToFloat() == 0x1p-24f);
   }
 }
 

@@ -17,12 +17,12 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kDepth = 288;           // k per block: a rhs strip of it stays in the first cache
 constexpr int64_t kLhsBytes = 192 << 10;  // packed lhs block
 constexpr int64_t kRhsBytes = 2 << 20;    // packed rhs block
 constexpr int64_t kSumRows = 1024;        // rows per pass when sums need memory of their own
 constexpr int64_t kInPlaceStrips = 8;     // lhs used by fewer rhs strips than this is not packed
 constexpr int64_t kSerialWork = 20'000;   // multiply-adds below which one thread does it all
+constexpr int64_t kTileWork = 1'024;      // and, by `group`, tile registers would be empty mostly
 
 int64_t Bytes(StoredAs as, int64_t compute_bytes) {
   switch (as) {
@@ -37,16 +37,25 @@ int64_t Bytes(StoredAs as, int64_t compute_bytes) {
   return compute_bytes;
 }
 
-// The kernels for a product of these types. Operands that packing turns into pairs or quads need
-// no others.
+// The kernels for a product of these types. Operands that packing turns into pairs, quads or tiles
+// need no others.
 template <class T>
-const GemmKernels<T>& KernelsOf(const DotTypes& types, const Host& host) {
+const GemmKernels<T>& KernelsOf(const DotSpec& spec, const DotTypes& types, const Host& host) {
   const KernelTable& table = KernelsFor(host.level);
+  const auto packs = [&](const GemmKernels<T>& kernels) {
+    return kernels.pack_lhs[static_cast<int>(types.lhs)] != nullptr &&
+           kernels.pack_rhs[static_cast<int>(types.rhs)] != nullptr;
+  };
+  const auto fills = [&](const GemmKernels<T>& tiles) {
+    return packs(tiles) && spec.m * spec.n * spec.k >= kTileWork * tiles.group;
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    if (!spec.keeps_denormals && fills(table.bf16_tiles)) return table.bf16_tiles;
+  }
   if constexpr (sizeof(T) == sizeof(uint32_t) && std::is_integral_v<T>) {
-    const auto packs = [&](const GemmKernels<T>& kernels) {
-      return kernels.pack_lhs[static_cast<int>(types.lhs)] != nullptr &&
-             kernels.pack_rhs[static_cast<int>(types.rhs)] != nullptr;
-    };
+    for (const GemmKernels<T>& tiles : table.byte_tiles) {
+      if (fills(tiles)) return tiles;
+    }
     if (host.avx512_vnni && packs(table.signed_quads)) return table.signed_quads;
     if (host.avx512_vnni && packs(table.unsigned_quads)) return table.unsigned_quads;
     if (packs(table.pairs)) return table.pairs;
@@ -71,7 +80,8 @@ class Gemm final : public DotKernel {
         types_(types),
         swapped_(spec.out_n != 1 && spec.out_m == 1 && spec.n != 1),
         kernels_(KernelsOf<T>(
-            swapped_ ? DotTypes{types.compute, types.rhs, types.lhs, types.out} : types, host)),
+            spec, swapped_ ? DotTypes{types.compute, types.rhs, types.lhs, types.out} : types,
+            host)),
         lhs_table_(std::move(lhs)),
         rhs_table_(std::move(rhs)) {
     if (swapped_) Transpose();
@@ -79,7 +89,7 @@ class Gemm final : public DotKernel {
     rhs_bytes_ = Bytes(types_.rhs, sizeof(T));
     out_bytes_ = Bytes(types_.out, sizeof(T));
     batches_ = BatchCount(spec_);
-    depth_blocks_ = CeilDiv(spec_.k, kDepth);
+    depth_blocks_ = CeilDiv(spec_.k, int64_t{kernels_.depth});
     depth_ = RoundUp(CeilDiv(spec_.k, depth_blocks_), kernels_.group);
     direct_ = types_.out == StoredAs::kSame && (spec_.out_n == 1 || spec_.n == 1);
     keeps_sums_ = !direct_ && depth_blocks_ > 1;
@@ -340,8 +350,8 @@ class Gemm final : public DotKernel {
         r.out + (m * spec_.out_m + n * spec_.out_n) * out_bytes_, spec_.out_m, spec_.out_n);
   }
 
-  // Packed elements for so many neighbours along k.
-  int64_t Packed(int64_t depth) const { return CeilDiv(depth, kernels_.group); }
+  // Ts that a packed row or column takes for so many neighbours along k.
+  int64_t Packed(int64_t depth) const { return CeilDiv(depth, kernels_.group) * kernels_.words; }
   int64_t PackedColumns() const { return RoundUp(spec_.n, kernels_.columns); }
 
   // The packed copy of a constant rhs; made at the first run with this address, null when there is

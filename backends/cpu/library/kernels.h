@@ -6,7 +6,8 @@
 //
 // Layout of packed operands: a strip holds `width` rows (of lhs) or columns (of rhs), element (i,
 // k) of a strip at k * width + i; missing rows are zero. Where `group` is above 1, an element is a
-// word of so many neighbours along k, zero after the last.
+// word of so many neighbours along k, zero after the last. Tiles of AMX have a layout of their own
+// (kernels_amx.cc).
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,8 @@ struct GemmKernels {
   int rows = 0;     // height of a tile, width of a packed lhs strip
   int columns = 0;  // width of a tile and of a packed rhs strip
   int group = 1;    // neighbours along k in one packed element
+  int words = 1;    // Ts in one packed element, of each row or column
+  int depth = 288;  // along k per block: a packed rhs strip of it stays in the first cache
   // tile (+)= lhs strip x rhs strip. `tile` is a full rows x columns tile with unit column stride.
   void (*tile)(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride,
                bool accumulate) = nullptr;
@@ -79,6 +82,10 @@ struct KernelTable {
   // Rows of signed or unsigned bytes by columns of signed ones, four at a time; for processors with
   // VNNI alone, empty below AVX-512.
   GemmKernels<uint32_t> signed_quads, unsigned_quads;
+  // By tile registers, for AMX alone, else empty: bf16 of which denormal ones count as zero, and
+  // bytes of either sign (rows and columns: signed and signed, signed and unsigned, ...).
+  GemmKernels<float> bf16_tiles;
+  GemmKernels<uint32_t> byte_tiles[4];
   GemvKernels gemv;
   FftKernels<float> fft_f32;
   FftKernels<double> fft_f64;
@@ -111,5 +118,6 @@ const KernelTable& KernelsFor(IsaLevel level);
 const KernelTable& SseKernels();
 const KernelTable& Avx2Kernels();
 const KernelTable& Avx512Kernels();
+const KernelTable& AmxKernels();
 
 }  // namespace hlo::cpu

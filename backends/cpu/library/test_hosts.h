@@ -10,7 +10,8 @@ namespace hlo::cpu {
 inline std::vector<Host> HostsOfEachLevel() {
   std::vector<Host> hosts;
   const absl::StatusOr<Host> native = DetectHost();
-  for (const IsaLevel level : {IsaLevel::kSse, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+  for (const IsaLevel level :
+       {IsaLevel::kSse, IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAmx}) {
     if (native.ok() && level <= native->level) hosts.push_back(*DetectHost(IsaName(level)));
   }
   return hosts;
