@@ -1,7 +1,5 @@
 #include "passes/algsimp/algebraic_simplifier.h"
 
-#include <algorithm>
-
 #include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
@@ -37,16 +35,12 @@ bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement
   return MayReplace(old, replacement, first_new) && old.shape() == replacement.shape();
 }
 
-// What has a size at run time gives it to its readers, and what takes its place may not know it.
-bool IsStatic(const Instruction& instruction) {
-  const auto has_sizes = [](const Instruction* i) { return i->shape().has_dynamic_dims(); };
-  return !has_sizes(&instruction) &&
-         std::none_of(instruction.operands().begin(), instruction.operands().end(), has_sizes);
-}
-
-template <bool (*may_replace)(const Instruction&, const Instruction&, uint32_t)>
-bool IfStatic(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
-  return IsStatic(old) && may_replace(old, replacement, first_new);
+// Sizes at run time go from operand to reader, and what takes a reader's place may not know them.
+bool HasDynamicSizes(const Computation& computation) {
+  for (const Instruction* instruction : computation.instructions()) {
+    if (instruction->shape().has_dynamic_dims()) return true;
+  }
+  return false;
 }
 
 // Rules of broadcasts, reshapes and transposes, in the order in which they are tried.
@@ -157,14 +151,14 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
   add(algsimp::WindowOfPadRules());
   if (fixed) {
-    rules_.set_accept(options.exact ? IfStatic<MayReplaceWithLayout> : MayReplaceWithLayout);
+    rules_.set_accept(MayReplaceWithLayout);
     if (options.rewrite_no_op_bitcast_convert_to_bitcast)
       add(algsimp::BitcastConvertToBitcastRules());
     add(algsimp::LayoutReduceRules());
     if (options.enable_conv_simplification) add(algsimp::ConvolutionToDotRules());
     return;
   }
-  rules_.set_accept(options.exact ? IfStatic<MayReplace> : MayReplace);
+  rules_.set_accept(MayReplace);
   AddDotAndReduceRules(options, add);
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::SliceOfRunningRules());
   add(algsimp::RunningRules());
@@ -187,6 +181,7 @@ absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& conte
        options_.enable_move_dot_param_to_rhs && !options_.is_layout_sensitive});
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
+    if (options_.exact && HasDynamicSizes(*computation)) continue;
     // Rules look at operands of operands, too, whose change alone does not call them again.
     bool rewritten = true;
     for (int i = 0; rewritten && i < max_runs_; ++i) {
