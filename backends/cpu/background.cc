@@ -244,6 +244,8 @@ BackgroundPair MakeBackgroundPair(const Instruction& start, const Instruction& d
 
 // ---- what a sequence has started ----
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"  // of one file, also in a unit of several
 struct Background::Members {
   CpuState& state;
   std::unique_ptr<BackgroundThreads> own;  // of the main sequence; goes last
@@ -264,6 +266,7 @@ struct Background::Members {
     return &task;
   }
 };
+#pragma GCC diagnostic pop
 
 Background::Background(CpuState& state) : members_(new Members{.state = state}) {
   if (state.starter != nullptr) {

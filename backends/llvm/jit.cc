@@ -208,6 +208,8 @@ std::string KeyOf(const JitOptions& options) {
                      static_cast<int>(options.level));
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"  // of one file, also in a unit of several
 struct Jit::State {
   explicit State(Machines& all) : machines(all) {}
 
@@ -217,6 +219,7 @@ struct Jit::State {
   JitSymbols symbols;
   std::shared_ptr<llvm::jitlink::JITLinkMemoryManager> memory;
 };
+#pragma GCC diagnostic pop
 
 absl::StatusOr<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
   auto state = std::make_unique<State>(Machines::For(options));

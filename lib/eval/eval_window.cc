@@ -19,7 +19,7 @@ namespace {
 
 // The place in the operand of window position `position` at result index `out` of one dimension;
 // -1: not there.
-int64_t Place(const WindowDim& w, int64_t out, int64_t position, int64_t size) {
+int64_t PlaceInWindow(const WindowDim& w, int64_t out, int64_t position, int64_t size) {
   const int64_t place = out * w.stride + position * w.window_dilation - w.pad_low;
   if (place < 0 || place % w.base_dilation != 0) return -1;
   const int64_t element = place / w.base_dilation;
@@ -130,7 +130,7 @@ struct WindowFold {
     int64_t offset = 0;
     for (size_t d = 0; d < position.size(); ++d) {
       const int64_t place =
-          Place(window.dims[d], out[d], position[d], shape.dim(static_cast<int>(d)));
+          PlaceInWindow(window.dims[d], out[d], position[d], shape.dim(static_cast<int>(d)));
       if (place < 0) return -1;
       offset += place * strides[d];
     }
@@ -276,8 +276,8 @@ EvalResult EvalSelectAndScatter(EvalContext& c) {
       int64_t offset = 0;
       bool exists = true;
       for (size_t d = 0; d < position.size() && exists; ++d) {
-        const int64_t place =
-            Place(window.dims[d], at[d], position[d], operand.shape().dim(static_cast<int>(d)));
+        const int64_t place = PlaceInWindow(window.dims[d], at[d], position[d],
+                                            operand.shape().dim(static_cast<int>(d)));
         exists = place >= 0;
         offset += place * strides[d];
       }

@@ -226,14 +226,14 @@ absl::Status Flags::Take(const Flag& flag, std::string_view from, std::string va
   std::vector<std::string>& values = given_[flag.name].values;
   if (!is_vector) values.clear();
   try {
-    if (int64_t* const* target = std::get_if<int64_t*>(&flag.target)) {
-      cxxopts::values::parse_value(value, **target);
-    } else if (double* const* target = std::get_if<double*>(&flag.target)) {
-      cxxopts::values::parse_value(value, **target);
-    } else if (std::string* const* target = std::get_if<std::string*>(&flag.target)) {
-      **target = value;
-    } else if (bool* const* target = std::get_if<bool*>(&flag.target)) {
-      **target = value == "true";
+    if (int64_t* const* number = std::get_if<int64_t*>(&flag.target)) {
+      cxxopts::values::parse_value(value, **number);
+    } else if (double* const* real = std::get_if<double*>(&flag.target)) {
+      cxxopts::values::parse_value(value, **real);
+    } else if (std::string* const* text = std::get_if<std::string*>(&flag.target)) {
+      **text = value;
+    } else if (bool* const* is_set = std::get_if<bool*>(&flag.target)) {
+      **is_set = value == "true";
     } else {
       std::vector<std::string>& all = *std::get<std::vector<std::string>*>(flag.target);
       if (values.empty()) all.clear();

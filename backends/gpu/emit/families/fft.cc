@@ -139,15 +139,16 @@ class FftEmission {
     GpuFrame frame;
     frame.buffers = std::move(params);
     frame.largest = std::max(threads, largest);
-    constexpr int kThreads = 128;
+    constexpr int kBlockThreads = 128;
     const auto all = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       llvm::Value* const thread =
           k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
       return k.If(k.Less(thread, k.Index(threads)), [&] { return body(emitter, k, thread); });
     };
     const int count = static_cast<int>(integers.size());
-    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, kThreads, count, plan_, all));
-    AddLaunch(frame, kernel, CeilDiv(threads, kThreads), kThreads, std::move(integers), plan_);
+    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, kBlockThreads, count, plan_, all));
+    AddLaunch(frame, kernel, CeilDiv(threads, kBlockThreads), kBlockThreads, std::move(integers),
+              plan_);
     plan_.steps.back().buffers = std::move(buffers);
     return absl::OkStatus();
   }
