@@ -20,7 +20,8 @@ int MeasurePeaks(const ToolOptions& options) {
   compile.cpu_features = options.cpu_features;
   absl::StatusOr<Backend*> backend = FindBackend(options.platform);
   if (!backend.ok()) return ReportToolError("hlo-run", backend.status());
-  const absl::StatusOr<Peaks> peaks = MeasurePeaks(**backend, compile);
+  const absl::StatusOr<Peaks> peaks =
+      MeasurePeaks(**backend, compile, {ElementType::kS8, ElementType::kBF16});
   if (!peaks.ok()) return ReportToolError("hlo-run", peaks.status());
   WriteStdout(ToString(*peaks, options.platform));
   return kExitOk;

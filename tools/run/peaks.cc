@@ -17,12 +17,12 @@ namespace {
 constexpr double kLongEnoughMs = 10;
 constexpr int kRuns = 3;
 
-std::string ProductText(int64_t n) {
+std::string ProductText(int64_t n, ElementType type) {
   return fmt::format(
-      "HloModule product\nENTRY main {{\n  a = f32[{0},{0}] parameter(0)\n  b = f32[{0},{0}] "
-      "parameter(1)\n  ROOT c = f32[{0},{0}] dot(a, b), lhs_contracting_dims={{1}}, "
+      "HloModule product\nENTRY main {{\n  a = {1}[{0},{0}] parameter(0)\n  b = {1}[{0},{0}] "
+      "parameter(1)\n  ROOT c = {2}[{0},{0}] dot(a, b), lhs_contracting_dims={{1}}, "
       "rhs_contracting_dims={{0}}\n}}\n",
-      n);
+      n, Text(type), IsInteger(type) ? "s32" : "f32");
 }
 std::string LoopText(int64_t n) {
   return fmt::format(
@@ -52,6 +52,17 @@ absl::StatusOr<double> TimeOf(const std::string& text, Backend& backend,
   return least;
 }
 
+absl::StatusOr<double> FlopsOfProducts(ElementType type, Backend& backend,
+                                       const CompileOptions& options) {
+  double most = 0, ms = 0;
+  for (int64_t n = 32; n <= 2048 && ms < kLongEnoughMs; n *= 2) {
+    ASSIGN_OR_RETURN(ms, TimeOf(ProductText(n, type), backend, options));
+    const auto side = static_cast<double>(n);
+    most = std::max(most, 2 * side * side * side / ms * 1000);
+  }
+  return most;
+}
+
 }  // namespace
 
 double Peaks::BytesAt(double work_bytes) const {
@@ -62,23 +73,47 @@ double Peaks::BytesAt(double work_bytes) const {
   return most;
 }
 
-double Peaks::LeastMs(double work_flops, double work_bytes) const {
-  return 1000 * std::max(work_flops / flops, work_bytes / BytesAt(work_bytes));
+double Peaks::LeastMs(double work_flops, double work_bytes,
+                      std::optional<ElementType> operands) const {
+  double most = flops;
+  for (const auto& [type, rate] : narrow) {
+    if (type == operands) most = std::max(most, rate);
+  }
+  return 1000 * std::max(work_flops / most, work_bytes / BytesAt(work_bytes));
 }
 
-absl::StatusOr<Peaks> MeasurePeaks(Backend& backend, const CompileOptions& options) {
+std::optional<ElementType> NarrowOperands(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kDot) return std::nullopt;
+  const ElementType type = instruction.operand(0)->shape().element_type();
+  const bool is_narrow =
+      (IsFloat(type) || IsInteger(type)) && BitWidth(type) >= 8 && BitWidth(type) <= 16;
+  if (!is_narrow || instruction.operand(1)->shape().element_type() != type) return std::nullopt;
+  return type;
+}
+
+std::set<ElementType> NarrowProducts(const Module& module) {
+  std::set<ElementType> types;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (const auto type = NarrowOperands(*instruction)) types.insert(*type);
+    }
+  }
+  return types;
+}
+
+absl::StatusOr<Peaks> MeasurePeaks(Backend& backend, const CompileOptions& options,
+                                   const std::set<ElementType>& narrow) {
   CompileOptions compile = options;
   compile.emit.clear();
   compile.run_passes = true;
   compile.instrumentation = nullptr;
   Peaks peaks;
-  double ms = 0;
-  for (int64_t n = 32; n <= 2048 && ms < kLongEnoughMs; n *= 2) {
-    ASSIGN_OR_RETURN(ms, TimeOf(ProductText(n), backend, compile));
-    const auto side = static_cast<double>(n);
-    peaks.flops = std::max(peaks.flops, 2 * side * side * side / ms * 1000);
+  ASSIGN_OR_RETURN(peaks.flops, FlopsOfProducts(ElementType::kF32, backend, compile));
+  for (const ElementType type : narrow) {
+    ASSIGN_OR_RETURN(const double flops, FlopsOfProducts(type, backend, compile));
+    peaks.narrow.emplace_back(type, flops);
   }
-  ms = 0;
+  double ms = 0;
   for (int64_t n = int64_t{1} << 12; n <= int64_t{1} << 24 && ms < kLongEnoughMs; n *= 8) {
     ASSIGN_OR_RETURN(ms, TimeOf(LoopText(n), backend, compile));
     peaks.bytes = 8 * static_cast<double>(n) / ms * 1000;
@@ -88,9 +123,12 @@ absl::StatusOr<Peaks> MeasurePeaks(Backend& backend, const CompileOptions& optio
 }
 
 std::string ToString(const Peaks& peaks, std::string_view platform) {
-  return fmt::format("peaks of {}: {} (product of f32 matrices), {} (memory), {} (caches)\n",
-                     platform, RateText(peaks.flops, "FLOP/s"), RateText(peaks.bytes, "B/s"),
-                     RateText(peaks.BytesAt(0), "B/s"));
+  std::string narrow;
+  for (const auto& [type, flops] : peaks.narrow)
+    narrow += fmt::format(", {} (of {})", RateText(flops, "FLOP/s"), Text(type));
+  return fmt::format("peaks of {}: {} (product of f32 matrices){}, {} (memory), {} (caches)\n",
+                     platform, RateText(peaks.flops, "FLOP/s"), narrow,
+                     RateText(peaks.bytes, "B/s"), RateText(peaks.BytesAt(0), "B/s"));
 }
 
 }  // namespace hlo

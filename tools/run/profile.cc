@@ -200,7 +200,10 @@ ProfileRow RowOf(const Operation& operation, const Record& record, const Peaks& 
   const Cost cost = CostOfOperation(*instruction, operation, row.calls, costs);
   row.flops = cost.flops;
   row.bytes = cost.bytes;
-  if (row.median_ms > 0) row.roofline = peaks.LeastMs(cost.flops, cost.bytes) / row.median_ms;
+  if (row.median_ms > 0) {
+    row.roofline =
+        peaks.LeastMs(cost.flops, cost.bytes, NarrowOperands(*instruction)) / row.median_ms;
+  }
   return row;
 }
 
@@ -232,7 +235,7 @@ absl::StatusOr<Profile> TakeProfile(Backend& backend, const Executable& executab
                                     int64_t min_runs) {
   const Module& module = executable.module();
   Profile profile{std::string(backend.name()), std::string(module.name())};
-  ASSIGN_OR_RETURN(profile.peaks, MeasurePeaks(backend, options));
+  ASSIGN_OR_RETURN(profile.peaks, MeasurePeaks(backend, options, NarrowProducts(module)));
   Record record;
   if (backend.name() == "interpreter") {
     ASSIGN_OR_RETURN(record, RecordInstructions(module, arguments, options, run_options, min_runs));

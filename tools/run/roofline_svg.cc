@@ -46,6 +46,10 @@ class Picture {
     const double ridge = peaks.flops / peaks.bytes;
     double least = peaks.flops / peaks.BytesAt(0), most = ridge, low = peaks.flops,
            high = peaks.flops;
+    for (const auto& [type, flops] : peaks.narrow) {
+      most = std::max(most, flops / peaks.bytes);
+      high = std::max(high, flops);
+    }
     for (const Point& point : points_) {
       least = std::min(least, point.intensity);
       most = std::max(most, point.intensity);
@@ -86,7 +90,10 @@ class Picture {
 
   // Of memory, and of the fastest cache.
   void Roof() {
-    const double flops = profile_.peaks.flops;
+    RoofOf(profile_.peaks.flops);
+    for (const auto& [type, flops] : profile_.peaks.narrow) RoofOf(flops);
+  }
+  void RoofOf(double flops) {
     for (const double bytes : {profile_.peaks.bytes, profile_.peaks.BytesAt(0)}) {
       const double left = std::max(std::pow(10, x_.low), std::pow(10, y_.low) / bytes);
       const double ridge = flops / bytes;
