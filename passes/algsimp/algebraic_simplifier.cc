@@ -36,7 +36,7 @@ bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement
 }
 
 // Sizes at run time go from operand to reader, and what takes a reader's place may not know them.
-bool HasDynamicSizes(const Computation& computation) {
+bool KnowsSizesLate(const Computation& computation) {
   for (const Instruction* instruction : computation.instructions()) {
     if (instruction->shape().has_dynamic_dims()) return true;
   }
@@ -181,7 +181,7 @@ absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& conte
        options_.enable_move_dot_param_to_rhs && !options_.is_layout_sensitive});
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    if (options_.exact && HasDynamicSizes(*computation)) continue;
+    if (options_.exact && KnowsSizesLate(*computation)) continue;
     // Rules look at operands of operands, too, whose change alone does not call them again.
     bool rewritten = true;
     for (int i = 0; rewritten && i < max_runs_; ++i) {

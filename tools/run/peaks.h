@@ -24,7 +24,8 @@ struct Peaks {
 
   // The most bytes in a second where a call touches so many: what fits in a cache is faster.
   double BytesAt(double work_bytes) const;
-  // The least time that so much work takes, in milliseconds; of a product of such operands, if given.
+  // The least time that so much work takes, in milliseconds; if given, of a product of such
+  // operands.
   double LeastMs(double work_flops, double work_bytes, std::optional<ElementType> operands) const;
 };
 
