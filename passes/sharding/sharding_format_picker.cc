@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "lib/types/sharding.h"
 
@@ -38,7 +39,9 @@ std::optional<IotaTiles> CountOf(const TiledSharding& sharding) {
 // Whether it is another one now.
 bool WriteAsList(TiledSharding& sharding) {
   if (!sharding.iota.has_value()) return false;
-  sharding.devices = sharding.iota->Devices();
+  std::vector<int64_t> devices = sharding.iota->Devices();
+  if (devices.size() < 2) return false;  // a list of one is no text that can be read
+  sharding.devices = std::move(devices);
   sharding.iota.reset();
   return true;
 }
