@@ -24,8 +24,16 @@ bool HandsOnControlEdges(const Instruction& old, const Instruction& replacement,
   return old.opcode() == Opcode::kReshape && kTakers.Has(replacement.opcode());
 }
 
+// A scalar in all places, or a count, knows no size at run time, which what it replaces may have.
+bool LosesSizes(const Instruction& old, const Instruction& replacement) {
+  if (!old.shape().has_dynamic_dims()) return false;
+  return replacement.IsConstant() || replacement.opcode() == Opcode::kIota ||
+         (replacement.opcode() == Opcode::kBroadcast && replacement.operand(0)->shape().IsScalar());
+}
+
 bool MayReplace(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
-  return (!old.has_control_edges() || HandsOnControlEdges(old, replacement, first_new)) &&
+  return !LosesSizes(old, replacement) &&
+         (!old.has_control_edges() || HandsOnControlEdges(old, replacement, first_new)) &&
          Compatible(old.shape(), replacement.shape()) &&
          CarriesSharding(old, replacement, first_new);
 }
