@@ -566,18 +566,20 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
                       everywhere, NoisyRun::Nans::kRandomSigns, varies});
     }
-    for (int run = 0; thorough && run < kThoroughMixtures; ++run) {
+  }
+  if (has_choice && thorough) {
+    for (int run = 0; run < kThoroughMixtures; ++run) {
       runs.push_back({NoisyRun::Kind::kMixture, FuzzRandom(static_cast<uint64_t>(run) + 1),
                       run % 2 == 0 ? 1.0 : -1.0, everywhere, NoisyRun::Nans::kRandomSigns, varies});
     }
-    for (const double sign : thorough ? std::vector{1.0, -1.0} : std::vector<double>{}) {
+    for (const double sign : {1.0, -1.0}) {
       runs.push_back({.kind = NoisyRun::Kind::kGrid,
                       .random = FuzzRandom(1),
                       .sign = sign,
                       .everywhere = everywhere,
                       .signs_zeros = true});
     }
-    if (thorough && AnyInstruction(module, IsRemainderOfFloats))
+    if (AnyInstruction(module, IsRemainderOfFloats))
       runs.push_back({.kind = NoisyRun::Kind::kGrid,
                       .random = FuzzRandom(1),
                       .sign = 1.0,

@@ -22,7 +22,7 @@ constexpr int64_t kRhsBytes = 2 << 20;    // packed rhs block
 constexpr int64_t kSumRows = 1024;        // rows per pass when sums need memory of their own
 constexpr int64_t kInPlaceStrips = 8;     // lhs used by fewer rhs strips than this is not packed
 constexpr int64_t kSerialWork = 20'000;   // multiply-adds below which one thread does it all
-constexpr int64_t kTileWork = 1'024;      // and, by `group`, tile registers would be empty mostly
+constexpr int64_t kTileWork = 1'024;      // times `group`: fewer leave tile registers mostly empty
 
 int64_t Bytes(StoredAs as, int64_t compute_bytes) {
   switch (as) {

@@ -12,6 +12,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "backends/cpu/library/kernels.h"
 
 namespace hlo::cpu {
@@ -184,19 +186,10 @@ void Pack(const void* source, int64_t stride_i, int64_t stride_k, int count, int
   }
 }
 
-template <Kind kKind>
-struct StoredOf {
-  using Type = uint8_t;
-};
-template <>
-struct StoredOf<Kind::kBf16> {
-  using Type = uint16_t;
-};
-
 // As the kernels of one element at a time, but for the operands.
 template <class T, Kind kKind>
 GemmKernels<T> MakeTiles(GemmKernels<T> k, StoredAs lhs, StoredAs rhs) {
-  using Stored = typename StoredOf<kKind>::Type;
+  using Stored = std::conditional_t<kKind == Kind::kBf16, uint16_t, uint8_t>;
   k.rows = k.columns = kWidth;
   k.group = kKind == Kind::kBf16 ? 2 * kSide : 4 * kSide;
   k.words = kSide;
