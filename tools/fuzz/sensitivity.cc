@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <limits>
 
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/region.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
