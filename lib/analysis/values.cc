@@ -6,6 +6,7 @@
 
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/forwarding.h"
+#include "lib/analysis/same_values.h"
 #include "lib/ir/async_chain.h"
 
 namespace hlo {
@@ -15,29 +16,25 @@ using Ids = std::vector<ValueId>;
 
 Ids Copy(absl::Span<const ValueId> span) { return Ids(span.begin(), span.end()); }
 
-// Whether more than one call leads into the computation.
-bool IsShared(const Computation& computation) {
-  int calls = 0;
-  for (const CallSite& site : computation.callers()) {
-    if (CallKindOf(site.caller->opcode()) == CallKind::kControlFlow && ++calls > 1) return true;
+// Drops the values that are others, and numbers those that stay anew.
+void DropSameValues(std::vector<Value>& values, Ids& leaves) {
+  const Ids same = FindSameValues(values);
+  Ids numbers(values.size());
+  ValueId kept = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto source = static_cast<size_t>(same[i]);
+    numbers[i] = source == i ? kept++ : numbers[source];
+    if (source == i && numbers[i] != same[i])
+      values[static_cast<size_t>(numbers[i])] = std::move(values[i]);
   }
-  return false;
-}
-
-// Of each leaf of a loop's state, whether the body hands it on as it is.
-std::vector<bool> Invariant(const Computation& body, size_t leaves) {
-  const Instruction& root = *body.root();
-  std::vector<bool> invariant(leaves, &root == body.parameter(0));
-  if (root.opcode() != Opcode::kTuple) return invariant;
-  size_t leaf = 0;
-  for (int i = 0; i < root.operand_count(); ++i) {
-    const Instruction& element = *root.operand(i);
-    const auto end = leaf + static_cast<size_t>(LeafCount(element.shape()));
-    const bool same = element.opcode() == Opcode::kGetTupleElement &&
-                      element.operand(0) == body.parameter(0) && element.tuple_index() == i;
-    for (; leaf < end && leaf < leaves; ++leaf) invariant[leaf] = same;
+  if (static_cast<size_t>(kept) == values.size()) return;
+  values.resize(static_cast<size_t>(kept));
+  for (ValueId& leaf : leaves) leaf = numbers[static_cast<size_t>(leaf)];
+  for (ValueId id = 0; id < kept; ++id) {
+    Ids& inputs = values[static_cast<size_t>(id)].inputs;
+    for (ValueId& input : inputs) input = numbers[static_cast<size_t>(input)];
+    std::erase(inputs, id);
   }
-  return invariant;
 }
 
 }  // namespace
@@ -58,6 +55,7 @@ Values::Values(const Module& module, ValuesOptions options)
       case ProgramStep::Kind::kEnd: End(*step.instruction); break;
     }
   }
+  DropSameValues(values_, leaves_);
 }
 
 // ---- building ----
@@ -125,14 +123,7 @@ void Values::Begin(const Instruction& instruction) {
 
 void Values::BeginLoop(const Instruction& loop) {
   const Ids initial = Copy(Of(*loop.operand(0)));
-  const std::vector<bool> invariant = Invariant(*loop.while_body(), initial.size());
-  Ids state;
-  ForEachLeaf(loop.shape(), [&](Shape shape, const ShapeIndex&) {
-    const size_t leaf = state.size();
-    state.push_back(invariant[leaf]
-                        ? initial[leaf]
-                        : New(loop, static_cast<int64_t>(leaf), shape, Value::Kind::kLoopState));
-  });
+  const Ids state = NewLeaves(loop, Value::Kind::kLoopState);
   AddInputs(state, initial);
   Set(loop, state);
 }
@@ -140,7 +131,7 @@ void Values::BeginLoop(const Instruction& loop) {
 void Values::Enter(const ProgramStep& step) {
   const Instruction& caller = *step.instruction;
   const Computation& callee = step.callee();
-  const bool is_shared = IsShared(callee);
+  const bool is_shared = HasSeveralCallers(callee);
   const Opcode opcode = caller.opcode();
   if (opcode == Opcode::kWhile) return Pass(*callee.parameter(0), Of(caller), is_shared);
   if (opcode == Opcode::kConditional)
@@ -173,7 +164,7 @@ void Values::End(const Instruction& instruction) {
 
 void Values::EndCall(const Instruction& call) {
   const Instruction& root = *call.to_apply()->root();
-  if (!IsShared(*call.to_apply())) return Set(call, Copy(Of(root)));
+  if (!HasSeveralCallers(*call.to_apply())) return Set(call, Copy(Of(root)));
   const Ids result = NewLeaves(call, Value::Kind::kShared);
   AddInputs(result, Of(root));
   Set(call, result);
@@ -188,7 +179,7 @@ void Values::EndAsyncStart(const Instruction& start) {
   }
   const Shape shape = start.shape();
   const Computation& callee = *start.call(0);
-  const bool is_whole = shape.element_count_of_tuple() > 1 && !IsShared(callee) &&
+  const bool is_whole = shape.element_count_of_tuple() > 1 && !HasSeveralCallers(callee) &&
                         LeafCount(shape.element(1)) == LeafCount(callee.root()->shape());
   if (is_whole) {
     const Ids of = Copy(Of(*callee.root()));
@@ -211,7 +202,7 @@ void Values::VisitAsync(const Instruction& instruction) {
     return Set(instruction, NewLeaves(instruction));
   const Computation& callee = *start->call(0);
   const Ids result = Copy(Of(*callee.root()));
-  const bool is_shared = IsShared(callee);
+  const bool is_shared = HasSeveralCallers(callee);
   if (instruction.opcode() == Opcode::kAsyncDone) {
     if (!is_shared && std::ssize(result) == LeafCount(instruction.shape()))
       return Set(instruction, result);
