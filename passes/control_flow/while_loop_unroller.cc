@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/analysis/trip_count.h"
-#include "lib/support/decision.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
 #include "passes/control_flow/while_loop_constant_sinking.h"
@@ -17,63 +15,11 @@
 #include "passes/util/scheduling_annotation.h"
 
 namespace hlo {
-namespace {
-
-constexpr int64_t kMostIterations = 64;
-constexpr int64_t kLargestBody = 800;    // instructions
-constexpr int64_t kMostCopied = 10'000;  // instructions of one loop
-
-struct PlannedLoop {
-  Instruction* loop;
-  int64_t index;  // of the counter
-  CountedLoop counted;
-};
-
-// Why `loop` stays; else what to do with it.
-Decision Plan(Instruction* loop, PlannedLoop& planned) {
-  if (loop->operand(0)->opcode() != Opcode::kTuple) return No("its first state is no tuple");
-  if (loop->has_control_edges()) return No("it has control edges");
-  if (!MayCopyIterations(*loop)) return No("it sends, receives or has other effects");
-  const std::optional<int64_t> index = InductionIndex(*loop);
-  if (!index || loop->shape().element(static_cast<int>(*index)).rank() != 0)
-    return No("no single element of its state decides when it ends");
-  const std::optional<CountedLoop> counted = MatchCountedLoop(*loop, *index);
-  if (!counted) return No("it does not count to a constant");
-  const int64_t size = loop->while_body()->instruction_count();
-  if (counted->trip_count > kMostIterations) return No("it has {} iterations", counted->trip_count);
-  if (size > kLargestBody || size * counted->trip_count > kMostCopied)
-    return No("{} iterations of {} instructions are too many", counted->trip_count, size);
-  planned = {loop, *index, *counted};
-  return Yes();
-}
-
-bool IsStep(const Instruction& add, int64_t counter) {
-  return add.opcode() == Opcode::kAdd && IsParameterElement(*add.operand(0), counter) &&
-         add.operand(1)->IsConstant();
-}
-
-// Copies `step` of iteration `k`, which starts with `state`, as a sum: the copies of a loop around
-// them go on counting.
-void CopyStep(const Instruction& step, const PlannedLoop& planned, Instruction* state, int64_t k,
-              Computation* target, CopyMap& copies) {
-  Builder builder(target);
-  builder.set_origin(planned.loop);
-  const Instruction& by = *step.operand(1);
-  Instruction* const constant = target->AddClone(by, by.shape(), {});
-  Instruction* const before = ReadElement(builder, state, planned.index);
-  Instruction* const after = target->AddClone(step, step.shape(), {before, constant});
-  for (Instruction* copy : {constant, after}) {
-    copy->set_loc(planned.loop->loc());
-    SetOriginInIteration(copy, *planned.loop, k);
-  }
-  copies[&by] = constant;
-  copies[&step] = after;
-}
 
 // The groups that are scheduled together, each iteration's apart from those of others.
-class SchedulingGroups {
+class UnrolledGroups {
  public:
-  explicit SchedulingGroups(const Module& module) {
+  explicit UnrolledGroups(const Module& module) {
     for (const Computation* computation : module.computations()) {
       for (const Instruction* instruction : computation->instructions()) {
         if (const std::optional<SchedulingAnnotation> annotation = Of(*instruction))
@@ -105,10 +51,39 @@ class SchedulingGroups {
   int64_t next_ = 1;
 };
 
+namespace {
+
+constexpr int64_t kMostIterations = 64;
+constexpr int64_t kLargestBody = 800;    // instructions
+constexpr int64_t kMostCopied = 10'000;  // instructions of one loop
+
+bool IsStep(const Instruction& add, int64_t counter) {
+  return add.opcode() == Opcode::kAdd && IsParameterElement(*add.operand(0), counter) &&
+         add.operand(1)->IsConstant();
+}
+
+// Copies `step` of iteration `k`, which starts with `state`, as a sum: the copies of a loop around
+// them go on counting.
+void CopyStep(const Instruction& step, const UnrollPlan& planned, Instruction* state, int64_t k,
+              Computation* target, CopyMap& copies) {
+  Builder builder(target);
+  builder.set_origin(planned.loop);
+  const Instruction& by = *step.operand(1);
+  Instruction* const constant = target->AddClone(by, by.shape(), {});
+  Instruction* const before = ReadElement(builder, state, planned.index);
+  Instruction* const after = target->AddClone(step, step.shape(), {before, constant});
+  for (Instruction* copy : {constant, after}) {
+    copy->set_loc(planned.loop->loc());
+    SetOriginInIteration(copy, *planned.loop, k);
+  }
+  copies[&by] = constant;
+  copies[&step] = after;
+}
+
 // Puts all iterations of the loop, which starts with `state`, into `target`; returns the last
 // state.
-Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Computation* target,
-                            IterationCopier& copier, SchedulingGroups& groups) {
+Instruction* CopyIterations(const UnrollPlan& planned, Instruction* state, Computation* target,
+                            IterationCopier& copier, UnrolledGroups& groups) {
   const Computation& body = *planned.loop->while_body();
   const std::vector<Instruction*> order = body.PostOrder();
   const Shape counter = planned.loop->shape().element(static_cast<int>(planned.index));
@@ -133,13 +108,13 @@ Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Comp
 }
 
 // A loop that runs once, and does there what `planned` does in all its iterations.
-absl::StatusOr<Instruction*> LoopAroundIterations(const PlannedLoop& planned,
-                                                  IterationCopier& copier,
-                                                  SchedulingGroups& groups) {
+absl::StatusOr<Instruction*> LoopAroundIterations(const UnrollPlan& planned,
+                                                  const LoopUnroller::OnceNames& names,
+                                                  IterationCopier& copier, UnrolledGroups& groups) {
   const Instruction& loop = *planned.loop;
   Module& module = loop.module();
-  Computation* body = module.AddComputation(fmt::format("unrolled-body-{}", loop.name()));
-  Computation* condition = module.AddComputation(fmt::format("unrolled{}-cond", loop.name()));
+  Computation* body = module.AddComputation(names.body);
+  Computation* condition = module.AddComputation(names.condition);
   for (Computation* computation : {body, condition}) {
     computation->set_execution_thread(loop.parent()->execution_thread());
     module.MoveToFront(computation, loop.parent());
@@ -174,44 +149,96 @@ absl::StatusOr<bool> Prepare(Module& module, PassContext& context) {
 
 }  // namespace
 
+Decision PlanUnrolling(Instruction* loop, UnrollPlan& plan) {
+  if (loop->operand(0)->opcode() != Opcode::kTuple) return No("its first state is no tuple");
+  if (loop->has_control_edges()) return No("it has control edges");
+  if (!MayCopyIterations(*loop)) return No("it sends, receives or has other effects");
+  const std::optional<int64_t> index = InductionIndex(*loop);
+  if (!index || loop->shape().element(static_cast<int>(*index)).rank() != 0)
+    return No("no single element of its state decides when it ends");
+  const std::optional<CountedLoop> counted = MatchCountedLoop(*loop, *index);
+  if (!counted) return No("it does not count to a constant");
+  const int64_t size = loop->while_body()->instruction_count();
+  if (counted->trip_count > kMostIterations) return No("it has {} iterations", counted->trip_count);
+  if (size > kLargestBody || size * counted->trip_count > kMostCopied)
+    return No("{} iterations of {} instructions are too many", counted->trip_count, size);
+  plan = {loop, *index, *counted};
+  return Yes();
+}
+
+class LoopUnroller::Impl {
+ public:
+  explicit Impl(Module& module) : copier_(module), groups_(module) {}
+
+  // `once`: null for iterations as they are.
+  absl::StatusOr<Instruction*> Unroll(const UnrollPlan& plan, const OnceNames* once,
+                                      PassContext& context) {
+    Instruction* loop = plan.loop;
+    const int64_t size = loop->while_body()->instruction_count() * plan.counted.trip_count;
+    if (!growth_.Add(size, *loop).ok()) {
+      context.Missed(*loop, "the module would become too large");
+      return nullptr;
+    }
+    if (!context.MayRewrite()) return nullptr;
+    context.Passed(*loop, "{} iterations stand in its place", plan.counted.trip_count);
+    const uint32_t first_new = loop->module().id_limit();
+    Instruction* result = loop->operand(0);
+    if (once != nullptr && plan.counted.trip_count > 0) {
+      ASSIGN_OR_RETURN(result, LoopAroundIterations(plan, *once, copier_, groups_));
+    } else {
+      result = CopyIterations(plan, loop->operand(0), loop->parent(), copier_, groups_);
+    }
+    ReplaceKeepingExtras(loop, result, first_new);
+    context.Count("unrolled");
+    return result;
+  }
+
+ private:
+  GrowthLimit growth_;
+  IterationCopier copier_;
+  UnrolledGroups groups_;
+};
+
+LoopUnroller::LoopUnroller(Module& module) : impl_(std::make_unique<Impl>(module)) {}
+LoopUnroller::~LoopUnroller() = default;
+
+absl::StatusOr<Instruction*> LoopUnroller::Unroll(const UnrollPlan& plan, PassContext& context) {
+  return impl_->Unroll(plan, nullptr, context);
+}
+
+absl::StatusOr<Instruction*> LoopUnroller::UnrollIntoLoop(const UnrollPlan& plan,
+                                                          const OnceNames& names,
+                                                          PassContext& context) {
+  return impl_->Unroll(plan, &names, context);
+}
+
 absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context) {
   if (options_.unroll_factor != -1) return false;
   ASSIGN_OR_RETURN(const bool prepared, Prepare(module, context));
-  std::vector<PlannedLoop> loops;
+  std::vector<UnrollPlan> loops;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
     for (Instruction* loop : computation->PostOrder()) {
       if (loop->opcode() != Opcode::kWhile) continue;
-      PlannedLoop planned;
-      if (const Decision decision = Plan(loop, planned); decision) {
-        loops.push_back(planned);
+      UnrollPlan plan;
+      if (const Decision decision = PlanUnrolling(loop, plan); decision) {
+        loops.push_back(plan);
       } else {
         context.Missed(*loop, decision.reason());
       }
     }
   }
   bool unrolled = false;
-  GrowthLimit growth;
-  IterationCopier copier(module);
-  SchedulingGroups groups(module);
-  for (const PlannedLoop& planned : loops) {
-    Instruction* loop = planned.loop;
-    const int64_t size = loop->while_body()->instruction_count() * planned.counted.trip_count;
-    if (!growth.Add(size, *loop).ok()) {
-      context.Missed(*loop, "the module would become too large");
-      continue;
-    }
-    if (!context.MayRewrite()) break;
-    context.Passed(*loop, "{} iterations stand in its place", planned.counted.trip_count);
-    const uint32_t first_new = module.id_limit();
-    Instruction* result = loop->operand(0);
-    if (options_.wrap_in_trivial_loop && planned.counted.trip_count > 0) {
-      ASSIGN_OR_RETURN(result, LoopAroundIterations(planned, copier, groups));
+  LoopUnroller unroller(module);
+  for (const UnrollPlan& plan : loops) {
+    Instruction* result = nullptr;
+    if (options_.wrap_in_trivial_loop) {
+      const LoopUnroller::OnceNames names = {fmt::format("unrolled-body-{}", plan.loop->name()),
+                                             fmt::format("unrolled{}-cond", plan.loop->name())};
+      ASSIGN_OR_RETURN(result, unroller.UnrollIntoLoop(plan, names, context));
     } else {
-      result = CopyIterations(planned, loop->operand(0), loop->parent(), copier, groups);
+      ASSIGN_OR_RETURN(result, unroller.Unroll(plan, context));
     }
-    ReplaceKeepingExtras(loop, result, first_new);
-    context.Count("unrolled");
-    unrolled = true;
+    unrolled |= result != nullptr;
   }
   if (unrolled) {
     RETURN_IF_ERROR(RunPart(Dce(), module, context).status());

@@ -19,9 +19,46 @@
 // receive or have effects other than those of collectives.
 #pragma once
 
+#include <memory>
+#include <string>
+
+#include "lib/analysis/trip_count.h"
+#include "lib/support/decision.h"
 #include "passes/pass.h"
 
 namespace hlo {
+
+// How one loop is written out, for passes that do so with loops of their own.
+struct UnrollPlan {
+  Instruction* loop = nullptr;
+  int64_t index = 0;  // of the counter
+  CountedLoop counted;
+};
+// Why `loop` stays; else what to do with it. Nothing is prepared: bounds that a loop carries are
+// not seen.
+Decision PlanUnrolling(Instruction* loop, UnrollPlan& plan);
+
+class LoopUnroller {
+ public:
+  explicit LoopUnroller(Module& module);
+  ~LoopUnroller();
+
+  // Names of the computations of the loop that runs once.
+  struct OnceNames {
+    std::string body, condition;
+  };
+  // Puts all iterations, as they are or in the body of a loop that runs once, in the place of the
+  // loop, and returns what stands there now: the last state, or the loop. Null where the loop
+  // stays: the module would become too large, or no more rewrites are allowed. What the iterations
+  // call is shared; the computations of the loop stay for dce.
+  absl::StatusOr<Instruction*> Unroll(const UnrollPlan& plan, PassContext& context);
+  absl::StatusOr<Instruction*> UnrollIntoLoop(const UnrollPlan& plan, const OnceNames& names,
+                                              PassContext& context);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 struct WhileLoopUnrollerOptions {
   int64_t unroll_factor = -1;

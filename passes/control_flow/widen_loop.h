@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/ir/builder.h"
+#include "passes/util/carry_more.h"
 
 namespace hlo {
 
@@ -26,21 +26,5 @@ struct WidenedLoop {
 // Replaces `loop`, whose state is a tuple, by one that also carries `values`, of its computation,
 // from one iteration to the next as they are.
 absl::StatusOr<WidenedLoop> WidenLoop(Instruction* loop, const std::vector<Instruction*>& values);
-
-// Whether CarryMore can do what WidenLoop does, in place: nobody else calls the computations of
-// `loop`, they read its state element by element, and the body builds it, for the loop alone.
-bool CanCarryMore(const Instruction& loop);
-
-// Lets `loop` itself carry `values` as well. Returns the reads of them in its body, which hands
-// them on.
-absl::StatusOr<std::vector<Instruction*>> CarryMore(Instruction* loop,
-                                                    const std::vector<Instruction*>& values);
-
-// The elements of `tuple` that come first, as a tuple of their own.
-Instruction* TuplePrefix(Builder& builder, Instruction* tuple, int64_t count);
-
-// The elements of `tuple`, followed by `more`.
-Instruction* TupleWithMore(Builder& builder, Instruction* tuple,
-                           const std::vector<Instruction*>& more);
 
 }  // namespace hlo
