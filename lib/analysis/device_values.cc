@@ -38,7 +38,8 @@ constexpr OpcodeSet kSameElement = {Opcode::kReshape, Opcode::kBitcast, Opcode::
 
 class DeviceEvaluator {
  public:
-  explicit DeviceEvaluator(DeviceId device) : device_(device) {}
+  DeviceEvaluator(DeviceId device, std::optional<LoopCounter> counter)
+      : device_(device), counter_(counter) {}
 
   MaybeInt Of(const Instruction& x, int depth = 0) const {
     const Shape shape = x.shape();
@@ -50,6 +51,7 @@ class DeviceEvaluator {
     if (opcode == Opcode::kReplicaId) return device_.replica;
     if (opcode == Opcode::kPartitionId) return device_.partition;
     if (opcode == Opcode::kDynamicSlice) return TableEntry(x, depth);
+    if (opcode == Opcode::kGetTupleElement) return CounterValue(x);
     if (x.IsConstant()) return x.literal().is_elided() ? MaybeInt() : x.literal().GetInt(0);
     if (kSameElement.Has(opcode))
       return x.operand(0)->shape().IsEffectiveScalar() ? operand(0) : MaybeInt();
@@ -65,6 +67,11 @@ class DeviceEvaluator {
   }
 
  private:
+  MaybeInt CounterValue(const Instruction& element) const {
+    const bool counts = counter_ && element.operand(0)->opcode() == Opcode::kParameter &&
+                        element.tuple_index() == counter_->index;
+    return counts ? counter_->value : MaybeInt();
+  }
   // One element of a constant.
   MaybeInt TableEntry(const Instruction& slice, int depth) const {
     const Instruction& table = *slice.operand(0);
@@ -80,12 +87,14 @@ class DeviceEvaluator {
   }
 
   DeviceId device_;
+  std::optional<LoopCounter> counter_;
 };
 
 }  // namespace
 
-std::optional<int64_t> DeviceValue(const Instruction& x, DeviceId device) {
-  return DeviceEvaluator(device).Of(x);
+std::optional<int64_t> DeviceValue(const Instruction& x, DeviceId device,
+                                   std::optional<LoopCounter> counter) {
+  return DeviceEvaluator(device, counter).Of(x);
 }
 
 }  // namespace hlo

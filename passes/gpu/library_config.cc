@@ -266,9 +266,11 @@ template std::string ToJson(const LibraryConfig<ConvConfig>& config);
 template std::string ToJson(const LibraryConfig<FusionConfig>& config);
 template std::string ToJson(const LibraryConfig<NormConfig>& config);
 template absl::StatusOr<CholeskyConfig> ReadWholeConfig(const Instruction& call);
+template absl::StatusOr<QueueConfig> ReadWholeConfig(const Instruction& call);
 template absl::StatusOr<RadixSortConfig> ReadWholeConfig(const Instruction& call);
 template absl::StatusOr<TriangularSolveConfig> ReadWholeConfig(const Instruction& call);
 template std::string WholeJson(const CholeskyConfig& config);
+template std::string WholeJson(const QueueConfig& config);
 template std::string WholeJson(const RadixSortConfig& config);
 template std::string WholeJson(const TriangularSolveConfig& config);
 

@@ -203,6 +203,26 @@ struct LibraryConfig {
   }
 };
 
+// What any instruction may say: the queue that it runs on (0: with all others), those that it waits
+// for, and whether it is scheduled before all else.
+struct QueueConfig {
+  int64_t operation_queue_id = 0;
+  std::optional<DimVec> wait_on_operation_queues;
+  bool force_earliest_schedule = false;
+  RawJson reification_cost = {"[]"};
+  RawJson device_type = {"\"DEVICE_TYPE_INVALID\""};
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using Q = QueueConfig;
+    return std::tuple{Always("operation_queue_id", &Q::operation_queue_id),
+                      Always("wait_on_operation_queues", &Q::wait_on_operation_queues),
+                      Always("force_earliest_schedule", &Q::force_earliest_schedule),
+                      Always("reification_cost", &Q::reification_cost),
+                      Always("device_type", &Q::device_type)};
+  }
+};
+
 // Of a call; a located error where it is no JSON, lacks the config, or a field is of another kind.
 template <class Config>
 absl::StatusOr<LibraryConfig<Config>> ReadConfig(const Instruction& call);
