@@ -226,7 +226,8 @@ struct WindowedGathers::Gather {
 
 WindowedGathers::WindowedGathers(const std::vector<Instruction*>& loops) {
   for (Instruction* loop : loops) {
-    if (CanCarryMore(*loop) && loop->operand(0)->opcode() == Opcode::kTuple)
+    if (CanCarryMore(*loop) && loop->operand(0)->opcode() == Opcode::kTuple &&
+        loop->operand(0)->operand_count() > 0)
       loops_.push_back({loop, {}, 0, {}});
   }
 }
