@@ -36,6 +36,21 @@ bool CanBeInLoop(const Instruction& instruction) {
   return IsElementwiseOrConstant(instruction) || Contains(kMovesInLoop, instruction.opcode());
 }
 
+bool HasSeveralUsers(const Instruction& x) { return x.is_used() && !x.has_one_user(); }
+
+bool CanBeFused(const Instruction& x) {
+  const Opcode opcode = x.opcode();
+  if (opcode == Opcode::kDomain || opcode == Opcode::kParameter || opcode == Opcode::kWhile ||
+      opcode == Opcode::kConditional || opcode == Opcode::kCall || x.has_control_edges() ||
+      x.shape().IsBuffer())
+    return false;
+  if (opcode == Opcode::kFusion || opcode == Opcode::kMap || opcode == Opcode::kReduce ||
+      opcode == Opcode::kReduceWindow)
+    return true;
+  if (opcode == Opcode::kRng) return !HasSeveralUsers(x);
+  return !x.HasSideEffect();
+}
+
 bool IsExpensiveOnCpu(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kConvert)

@@ -29,6 +29,11 @@ class ElementReads {
 
   absl::flat_hash_map<const Instruction*, Reads> inside_;  // without parameters, which get users
 };
+// Whether an instruction may be in a fusion at all, be there code for it or not: no control flow, no
+// side effects, no control edges, no buffers. Random numbers only where they have one user.
+bool CanBeFused(const Instruction& instruction);
+// Several instructions read it, once or more often.
+bool HasSeveralUsers(const Instruction& instruction);
 // Operations that become part of a loop over the elements of a result.
 bool CanBeInLoop(const Instruction& instruction);
 // Element by element, constants included.

@@ -8,11 +8,14 @@ namespace {
 
 constexpr int64_t kCountless = int64_t{1} << 40;  // what doubles at each link of a chain stops here
 
-// Emitted with loops or branches of their own, after which values are computed again.
 constexpr Opcode kForgetful[] = {Opcode::kConcatenate, Opcode::kDot,    Opcode::kDynamicUpdateSlice,
                                  Opcode::kPad,         Opcode::kReduce, Opcode::kReduceWindow};
 
 }  // namespace
+
+bool IsForgetful(Opcode opcode) {
+  return std::find(std::begin(kForgetful), std::end(kForgetful), opcode) != std::end(kForgetful);
+}
 
 IndexEvaluation::IndexEvaluation(const Instruction& fusion) {
   const Computation& body = *fusion.fused_computation();
@@ -68,8 +71,7 @@ bool IndexEvaluation::IsTooOften(const Instruction& producer) const {
   if (producer.opcode() == Opcode::kBroadcast) return false;
   const int64_t indices = IndicesOf(producer);
   return indices > kMostIndices ||
-         (indices > 1 && std::find(std::begin(kForgetful), std::end(kForgetful),
-                                   producer.opcode()) != std::end(kForgetful));
+         (indices > 1 && IsForgetful(producer.opcode()));
 }
 
 void IndexEvaluation::TakenIn(const Instruction& producer, const Instruction& inside) {

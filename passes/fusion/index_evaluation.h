@@ -18,6 +18,9 @@ namespace hlo {
 // More indices than these are too many to compute an instruction for.
 inline constexpr int64_t kMostIndices = 15;
 
+// Emitted with a loop or branches of its own, after which values are computed again.
+bool IsForgetful(Opcode opcode);
+
 class IndexEvaluation {
  public:
   explicit IndexEvaluation(const Instruction& fusion);

@@ -11,6 +11,7 @@
 #include "lib/support/decision.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_questions.h"
+#include "passes/fusion/in_place_update.h"
 #include "passes/fusion/index_evaluation.h"
 #include "passes/rewrite.h"
 
@@ -62,12 +63,12 @@ class ComputationFuser {
       queue_.pop_back();
       // What nobody reads is left to dce: a fusion of it would have no result.
       const bool is_read = consumer->is_used();
-      if (consumer->is_dead() || !is_read || !IsFusible(*consumer) ||
+      if (consumer->is_dead() || !is_read || !CanBeFused(*consumer) ||
           (consumer->IsFusion() && consumer->attrs<FusionAttrs>().kind == FusionKind::kCustom))
         continue;
       for (int i : OperandsLatestFirst(*consumer)) {
         Instruction* producer = consumer->operand(i);
-        if (!IsFusible(*producer) || kept_.contains(producer)) continue;
+        if (!CanBeFused(*producer) || kept_.contains(producer)) continue;
         if (const Decision decision = ShouldFuse(*consumer, i); !decision) {
           context_.Missed(*producer, decision.reason());
           continue;
@@ -84,22 +85,6 @@ class ComputationFuser {
   }
 
  private:
-  static bool IsFusible(const Instruction& x) {
-    const Opcode opcode = x.opcode();
-    if (opcode == Opcode::kDomain || opcode == Opcode::kParameter || opcode == Opcode::kWhile ||
-        opcode == Opcode::kConditional || opcode == Opcode::kCall || x.has_control_edges() ||
-        x.shape().IsBuffer())
-      return false;
-    if (opcode == Opcode::kFusion || opcode == Opcode::kMap || opcode == Opcode::kReduce ||
-        opcode == Opcode::kReduceWindow)
-      return true;
-    if (opcode == Opcode::kRng) return !IsShared(x);
-    return !x.HasSideEffect();
-  }
-
-  // By several instructions.
-  static bool IsShared(const Instruction& x) { return x.is_used() && !x.has_one_user(); }
-
   std::vector<int> OperandsLatestFirst(const Instruction& consumer) const {
     std::vector<int> order;
     for (int i = 0; i < consumer.operand_count(); ++i) order.push_back(i);
@@ -168,7 +153,7 @@ class ComputationFuser {
         last_place = std::max(last_place, reachability->PlaceOf(user));
       reached_ = reachability->DependentsOf(producer, last_place);
       verdicts_.clear();
-      if (IsFusible(*producer) &&
+      if (CanBeFused(*producer) &&
           std::all_of(users.begin(), users.end(),
                       [&](const Instruction* user) { return FusesOnAllPaths(*producer, *user); }))
         continue;
@@ -179,7 +164,7 @@ class ComputationFuser {
   bool FusesOnAllPaths(const Instruction& producer, const Instruction& consumer) {
     if (&producer == &consumer) return true;
     if (const auto it = verdicts_.find(&consumer); it != verdicts_.end()) return it->second;
-    bool fuses = IsFusible(consumer);
+    bool fuses = CanBeFused(consumer);
     for (int i = 0; fuses && i < consumer.operand_count(); ++i) {
       const Instruction* operand = consumer.operand(i);
       if (operand != &producer && !reached_.Has(operand)) continue;
@@ -231,97 +216,10 @@ class ComputationFuser {
 
   Decision MayBeInside(const Instruction& producer, const Instruction& consumer) const {
     if (producer.is_root()) return No("it is the result");
-    if (IsShared(producer) && (!may_duplicate_ || IsExpensiveOnCpu(producer)) &&
+    if (HasSeveralUsers(producer) && (!may_duplicate_ || IsExpensiveOnCpu(producer)) &&
         producer.opcode() != Opcode::kBroadcast && !ConvertsToWider(producer))
       return No("it has several users and is expensive");
-    return UpdatesInPlace(producer, consumer);
-  }
-
-  // A dynamic-update-slice must not overwrite what is still read.
-  Decision UpdatesInPlace(const Instruction& producer, const Instruction& consumer) const {
-    const Instruction* update =
-        consumer.IsFusion() ? consumer.fused_computation()->root() : &consumer;
-    if (update->opcode() != Opcode::kDynamicUpdateSlice) return Yes();
-    const Instruction* buffer = update->operand(0);
-    if (consumer.IsFusion()) {
-      if (buffer->opcode() != Opcode::kParameter) return Yes();
-      buffer = consumer.operand(static_cast<int>(buffer->parameter_number()));
-    }
-    const auto uses = std::count_if(consumer.operands().begin(), consumer.operands().end(),
-                                    [&](const Instruction* x) { return x == buffer; });
-    if (uses > 1) return No("`{}` reads what it updates", consumer.name());
-    const bool reads_buffer =
-        &producer == buffer || std::any_of(producer.operands().begin(), producer.operands().end(),
-                                           [&](const Instruction* x) { return x == buffer; });
-    if (!reads_buffer) return Yes();
-    const bool elementwise =
-        IsElementwiseOrConstant(producer) || producer.opcode() == Opcode::kBitcast;
-    if (elementwise) {
-      if (!consumer.IsFusion()) return Yes();
-      for (const Instruction* inner : consumer.fused_computation()->instructions()) {
-        if (inner != update && !IsElementwiseOrConstant(*inner) &&
-            inner->opcode() != Opcode::kParameter && inner->opcode() != Opcode::kBitcast)
-          return No("`{}` moves elements besides updating", consumer.name());
-      }
-      return Yes();
-    }
-    if (&producer == buffer) return No("`{}` would not update in place", consumer.name());
-    if (MovesElements(producer, consumer, *update))
-      return No("`{}` moves what it reads before it updates", consumer.name());
-    return ReadsWhatIsUpdated(producer, consumer, *update)
-               ? Yes()
-               : No("it reads other places than `{}` updates", consumer.name());
-  }
-
-  // Whether `consumer` does more with what `producer` gives than elementwise operations: then it
-  // reads elements of the buffer after it has written others.
-  static bool MovesElements(const Instruction& producer, const Instruction& consumer,
-                            const Instruction& update) {
-    if (!consumer.IsFusion()) return false;
-    std::vector<const Instruction*> stack;
-    absl::flat_hash_set<const Instruction*> reached;
-    for (int i = 0; i < consumer.operand_count(); ++i) {
-      if (consumer.operand(i) == &producer)
-        stack.push_back(consumer.fused_computation()->parameter(i));
-    }
-    while (!stack.empty()) {
-      const Instruction* top = stack.back();
-      stack.pop_back();
-      for (const Use& use : top->uses()) {
-        if (use.user == &update || !reached.insert(use.user).second) continue;
-        if (!IsElementwiseOrConstant(*use.user) && use.user->opcode() != Opcode::kBitcast)
-          return true;
-        stack.push_back(use.user);
-      }
-    }
-    return false;
-  }
-
-  // slice or dynamic-slice of exactly the elements that are written.
-  static bool ReadsWhatIsUpdated(const Instruction& producer, const Instruction& consumer,
-                                 const Instruction& update) {
-    if (!SameDimensions(producer.shape(), update.operand(1)->shape())) return false;
-    const auto outside = [&](const Instruction* x) -> const Instruction* {
-      if (!consumer.IsFusion() || x->opcode() != Opcode::kParameter) return x;
-      return consumer.operand(static_cast<int>(x->parameter_number()));
-    };
-    for (int d = 0; d < producer.shape().rank(); ++d) {
-      const Instruction* start = outside(update.operand(2 + d));
-      if (producer.opcode() == Opcode::kDynamicSlice) {
-        const Instruction* other = producer.operand(1 + d);
-        const bool same_constant =
-            start->IsConstant() && other->IsConstant() && start->literal() == other->literal();
-        if (start != other && !same_constant) return false;
-      } else if (producer.opcode() == Opcode::kSlice) {
-        const SliceRange& range = producer.attrs<SliceAttrs>().slice[static_cast<size_t>(d)];
-        if (range.stride != 1 || !start->IsConstant() || start->literal().is_elided() ||
-            start->literal().GetInt() != range.start)
-          return false;
-      } else {
-        return false;
-      }
-    }
-    return true;
+    return KeepsUpdateInPlace(producer, consumer);
   }
 
   static int ReductionsIn(const Instruction& consumer) {

@@ -95,15 +95,6 @@ std::optional<TiledTranspose> InMemory(const Instruction& x) {
 
 // ---- heroes ----
 
-// A step on the way from an output to its hero.
-bool IsPassedThrough(const Instruction& x) {
-  if (x.opcode() == Opcode::kCopy) return x.shape() == x.operand(0)->shape();
-  if (IsElementwiseOp(x) || x.opcode() == Opcode::kBitcast) return true;
-  if (x.opcode() == Opcode::kReshape) return ReshapeIsBitcast(x.operand(0)->shape(), x.shape());
-  return x.opcode() == Opcode::kTranspose &&
-         TransposeIsBitcast(x.operand(0)->shape(), x.shape(), x.attrs<TransposeAttrs>().dimensions);
-}
-
 // The one transpose through shared memory that an output is computed from, or null.
 const Instruction* TransposeBefore(const Instruction& output) {
   std::vector<const Instruction*> stack = {&output};
@@ -197,6 +188,14 @@ std::optional<TiledTranspose> TiledTransposeOf(const Instruction& instruction) {
   const bool fits =
       shorter >= kLongTile || (shorter >= kShortTile && operand_minor * minor >= kLeastTile);
   return fits ? moved : std::nullopt;
+}
+
+bool IsPassedThrough(const Instruction& x) {
+  if (x.opcode() == Opcode::kCopy) return x.shape() == x.operand(0)->shape();
+  if (IsElementwiseOp(x) || x.opcode() == Opcode::kBitcast) return true;
+  if (x.opcode() == Opcode::kReshape) return ReshapeIsBitcast(x.operand(0)->shape(), x.shape());
+  return x.opcode() == Opcode::kTranspose &&
+         TransposeIsBitcast(x.operand(0)->shape(), x.shape(), x.attrs<TransposeAttrs>().dimensions);
 }
 
 std::vector<const Instruction*> OutputsOf(const Instruction& kernel) {
@@ -329,10 +328,19 @@ Decision HaveSameLoops(const Instruction& a, const Instruction& b) {
   return Yes();
 }
 
+KernelNeeds NeedsOf(const Instruction& kernel) {
+  return {SumOf(kernel, OwnSharedMemory), SumOf(kernel, IsReductionByWarps)};
+}
+
 Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool a_reads_b) {
-  const int64_t shared = SumOf(a, OwnSharedMemory) + SumOf(b, OwnSharedMemory);
+  return FitInOneKernel(a, NeedsOf(a), b, NeedsOf(b), a_reads_b);
+}
+
+Decision FitInOneKernel(const Instruction& a, const KernelNeeds& of_a, const Instruction& b,
+                        const KernelNeeds& of_b, bool a_reads_b) {
+  const int64_t shared = of_a.shared_memory + of_b.shared_memory;
   if (shared > kSharedMemory) return No("together they take {} bytes of shared memory", shared);
-  const int64_t reductions = SumOf(a, IsReductionByWarps) + SumOf(b, IsReductionByWarps);
+  const int64_t reductions = of_a.reductions + of_b.reductions;
   if (reductions > kMostReductions) return No("together they are {} reductions", reductions);
   const int64_t outputs = CountOutputs(a.shape()) + CountOutputs(b.shape());
   if (a.operand_count() + b.operand_count() - 1 + outputs <= kMostOperandsAndOutputs) return Yes();

@@ -23,6 +23,8 @@ struct TiledTranspose {
 // Of one that moves enough in the minor dimensions to go through shared memory.
 std::optional<TiledTranspose> TiledTransposeOf(const Instruction& instruction);
 
+// A step on the way from an output to its hero: elements keep their places in memory.
+bool IsPassedThrough(const Instruction& instruction);
 // Of a fusion or a single instruction.
 const Instruction& HeroOf(const Instruction& kernel);
 // Some output is a reduction that warps do, or is computed from one that no atomics end.
@@ -42,9 +44,18 @@ bool IsExpensiveOnGpu(const Instruction& instruction);
 bool MayHaveMoreOutputs(const Instruction& kernel);
 // Whether both are the same loop.
 Decision HaveSameLoops(const Instruction& a, const Instruction& b);
+// What a kernel takes of a multiprocessor; of a kernel of several parts, the sum of theirs.
+struct KernelNeeds {
+  int64_t shared_memory = 0;
+  int64_t reductions = 0;  // by warps
+};
+KernelNeeds NeedsOf(const Instruction& kernel);
 // Whether the kernel of both has the shared memory, the operands and outputs that a GPU gives it.
 // When `a` is to compute what it reads of `b`, it may have as many operands as before.
 Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool a_reads_b = false);
+// The same where their needs are known.
+Decision FitInOneKernel(const Instruction& a, const KernelNeeds& of_a, const Instruction& b,
+                        const KernelNeeds& of_b, bool a_reads_b);
 // Whether a reduction that computes `producer` itself reads memory without large strides.
 Decision SuitsReduction(const Instruction& producer, const Instruction& reduction);
 

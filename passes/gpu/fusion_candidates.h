@@ -1,0 +1,20 @@
+// Which kernels priority-fusion may make one of two; what that is worth is not asked here.
+#pragma once
+
+#include "lib/ir/instruction.h"
+#include "lib/support/decision.h"
+#include "passes/gpu/performance_model.h"
+
+namespace hlo {
+
+// Whether an instruction can be a part of a kernel, or a kernel that takes in others.
+bool CanBeInKernel(const Instruction& instruction);
+// A bitcast that a kernel can do: its elements keep their width.
+bool IsFusibleBitcast(const Instruction& instruction);
+// Of a scatter no result is taken in, nor its array or what else reads it.
+Decision KeepsScatter(const Instruction& producer, const Instruction& consumer);
+// Whether `consumer` may compute its operand `producer` itself; both can be in kernels.
+Decision MayTakeIn(const Instruction& consumer, const KernelModel& of_consumer,
+                   const Instruction& producer, const KernelModel& of_producer);
+
+}  // namespace hlo
