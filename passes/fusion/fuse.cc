@@ -9,9 +9,11 @@ namespace {
 
 constexpr std::string_view kParameter = "param_";
 
-// The fused value of an outside one: its parameter, which is made if there is none.
+// The fused value of an outside one: its parameter, which is made if there is none. The result of
+// the fusion itself is its root.
 Instruction* InputFor(Instruction& fusion, Instruction* operand) {
   Computation& body = *fusion.fused_computation();
+  if (operand == &fusion) return body.root();
   for (int i = 0; i < fusion.operand_count(); ++i) {
     if (fusion.operand(i) == operand) return body.parameter(i);
   }
@@ -44,6 +46,11 @@ std::vector<Instruction*> CopyOutputs(const Instruction& x, Instruction& fusion)
   std::vector<Instruction*> outputs;
   for (const Instruction* output : FusionOutputs(x)) outputs.push_back(copies[output]);
   return outputs;
+}
+
+// A fusion has the sharding of its result.
+void DropSharding(Instruction& inside) {
+  if (inside.sharding() != nullptr) inside.mutable_extras().sharding.reset();
 }
 
 // `fusion` does not read `operand` any more, but its own `copy` of it.
@@ -110,9 +117,30 @@ Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& opt
 
 Instruction* Absorb(Instruction* producer, Instruction* fusion) {
   Instruction* const copy = CopyOutputs(*producer, *fusion)[0];
-  copy->mutable_extras().sharding.reset();
+  DropSharding(*copy);
   ReadOwn(*fusion, producer, copy);
   return copy;
+}
+
+void TakeOver(Instruction* fusion, Instruction* reader) {
+  Computation& computation = *fusion->parent();
+  Instruction* const result = CopyOutputs(*reader, *fusion)[0];
+  fusion->fused_computation()->set_root(result);
+  fusion->set_shape(reader->shape());
+  fusion->set_extras({});
+  if (reader->IsFusion() && reader->extras() != nullptr) {
+    fusion->mutable_extras() = *reader->extras();
+    fusion->set_loc(reader->loc());
+  } else {
+    fusion->CopyExtrasFrom(*reader);
+  }
+  DropSharding(*result);
+  if (reader->IsFusion()) computation.module().MoveName(*reader, fusion);
+  reader->ReplaceAllUsesWith(fusion);
+  if (reader->is_root()) computation.set_root(fusion);
+  Computation* const body = reader->IsFusion() ? reader->fused_computation() : nullptr;
+  computation.Remove(reader);
+  if (body != nullptr && body->callers().empty()) body->module().RemoveComputation(body);
 }
 
 void MergeOutputs(Instruction* fusion, Instruction* x) {

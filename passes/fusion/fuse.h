@@ -37,6 +37,11 @@ Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& opt
 //   r = fusion(e), calls={ p0, negate(p0) }    =>    r = fusion(x), calls={ p0, negate(exponential(p0)) }
 Instruction* Absorb(Instruction* producer, Instruction* fusion);
 
+// The same in the time that copying `reader` takes, for a large `fusion`: it goes on and computes
+// what `reader`, an instruction or another fusion that yields one array and is its only user, makes
+// of it. It has all that is known of `reader`, and the name of a fusion; `reader` is gone.
+void TakeOver(Instruction* fusion, Instruction* reader);
+
 // `fusion` yields what `x` does, too, after its own outputs; `x`, another fusion or an
 // instruction of one result, is gone. Neither needs the other, but that `fusion` may have `x`, of
 // one output, for operand: it reads its own then. Tuples that they yield are read element by

@@ -29,7 +29,7 @@ class ElementReads {
 
   absl::flat_hash_map<const Instruction*, Reads> inside_;  // without parameters, which get users
 };
-// Whether an instruction may be in a fusion at all, be there code for it or not: no control flow, no
+// Whether an instruction may be in a fusion at all, with code for it or not: no control flow, no
 // side effects, no control edges, no buffers. Random numbers only where they have one user.
 bool CanBeFused(const Instruction& instruction);
 // Several instructions read it, once or more often.

@@ -12,8 +12,8 @@ namespace {
 
 // Whether `consumer` does more with what `producer` gives than elementwise operations: then it
 // reads elements of the buffer after it has written others.
-bool MovesElements(const Instruction& producer, const Instruction& consumer,
-                   const Instruction& update) {
+bool MovesWhatItReads(const Instruction& producer, const Instruction& consumer,
+                      const Instruction& update) {
   if (!consumer.IsFusion()) return false;
   std::vector<const Instruction*> stack;
   absl::flat_hash_set<const Instruction*> reached;
@@ -91,7 +91,7 @@ Decision KeepsUpdateInPlace(const Instruction& producer, const Instruction& cons
     return Yes();
   }
   if (&producer == buffer) return No("`{}` would not update in place", consumer.name());
-  if (MovesElements(producer, consumer, *update))
+  if (MovesWhatItReads(producer, consumer, *update))
     return No("`{}` moves what it reads before it updates", consumer.name());
   return ReadsWhatIsUpdated(producer, consumer, *update)
              ? Yes()

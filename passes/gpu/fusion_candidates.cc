@@ -57,7 +57,7 @@ Decision IsSmallEnough(const Instruction& consumer, const KernelModel& of_consum
   if (RepeatsForgetful(consumer, of_consumer, producer, of_producer))
     return No("`{}` would be emitted several times in `{}`", producer.name(), consumer.name());
   const double copies = consumer.IsFusion() ? of_consumer.work.ReadOf(producer)->copies : 1;
-  const double size = of_producer.work.emitted_size() * copies + of_consumer.work.emitted_size();
+  const double size = of_producer.emitted_size * copies + of_consumer.emitted_size;
   return size > kMostEmitted ? No("`{}` would be emitted as {} instructions", consumer.name(), size)
                              : Yes();
 }
@@ -65,7 +65,7 @@ Decision IsSmallEnough(const Instruction& consumer, const KernelModel& of_consum
 // Warps reduce where an output is the reduction, or is computed from it alone.
 bool LosesReduction(const KernelModel& of_consumer, const Instruction& producer,
                     const KernelModel& of_producer) {
-  if (of_producer.shape.kind() != KernelKind::kReduction) return false;
+  if (of_producer.kind != KernelKind::kReduction) return false;
   KernelShape both = of_consumer.shape;
   both.TakeIn(producer, of_producer.shape);
   return both.kind() == KernelKind::kLoop;
@@ -85,7 +85,10 @@ bool IsFusibleBitcast(const Instruction& x) {
 
 bool CanBeInKernel(const Instruction& x) {
   if (!CanBeFused(x)) return false;
-  if (x.IsFusion()) return x.attrs<FusionAttrs>().kind != FusionKind::kCustom;
+  if (x.IsFusion()) {
+    const auto& attrs = x.attrs<FusionAttrs>();
+    return attrs.kind != FusionKind::kCustom && attrs.output_to_operand_aliasing.empty();
+  }
   if (x.opcode() == Opcode::kBitcastConvert)
     return SameDimensions(x.shape(), x.operand(0)->shape());
   return HasTrait(x.opcode(), kElementwise) || IsFusibleBitcast(x) ||
@@ -111,7 +114,7 @@ Decision KeepsScatter(const Instruction& producer, const Instruction& consumer) 
   return Yes();
 }
 
-Decision MayTakeIn(const Instruction& consumer, const KernelModel& of_consumer,
+Decision CanTakeIn(const Instruction& consumer, const KernelModel& of_consumer,
                    const Instruction& producer, const KernelModel& of_producer) {
   if (!consumer.is_used()) return No("nobody reads `{}`", consumer.name());
   if (IsFusibleBitcast(consumer)) return No("`{}` is a bitcast", consumer.name());

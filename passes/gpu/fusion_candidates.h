@@ -14,7 +14,7 @@ bool IsFusibleBitcast(const Instruction& instruction);
 // Of a scatter no result is taken in, nor its array or what else reads it.
 Decision KeepsScatter(const Instruction& producer, const Instruction& consumer);
 // Whether `consumer` may compute its operand `producer` itself; both can be in kernels.
-Decision MayTakeIn(const Instruction& consumer, const KernelModel& of_consumer,
+Decision CanTakeIn(const Instruction& consumer, const KernelModel& of_consumer,
                    const Instruction& producer, const KernelModel& of_producer);
 
 }  // namespace hlo

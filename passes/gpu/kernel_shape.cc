@@ -15,7 +15,7 @@ constexpr int64_t kLoopThreads = 4 * kThreadsOfWarp;  // of a block
 constexpr int64_t kTileElements = kThreadsOfWarp * kThreadsOfWarp;
 constexpr int64_t kMostPerThread = 4;
 // Of a reduction of rows: elements that a thread adds up, threads of a block.
-constexpr int64_t kRowTile = 16;
+constexpr int64_t kReducedPerThread = 16;
 constexpr int64_t kLeastRowThreads = 256;
 constexpr int64_t kMostRowThreads = 1024;
 constexpr int64_t kColumnThreads = kThreadsOfWarp * kThreadsOfWarp;
@@ -36,8 +36,9 @@ int64_t PerThread(int64_t elements) {
 // A block reduces a row, or several that are short.
 Grid RowGrid(const ReductionShape& shape) {
   const int64_t rows = shape.sizes[1], length = shape.sizes[2];
-  const int64_t wanted =
-      length < kThreadsOfWarp ? length : RoundUp(CeilDiv(length, kRowTile), kThreadsOfWarp);
+  const int64_t wanted = length < kThreadsOfWarp
+                             ? length
+                             : RoundUp(CeilDiv(length, kReducedPerThread), kThreadsOfWarp);
   const int64_t for_row = std::clamp<int64_t>(wanted, 1, kMostRowThreads);
   const int64_t rows_of_block = std::max<int64_t>(1, kLeastRowThreads / for_row);
   return {std::max<int64_t>(1, CeilDiv(rows, rows_of_block)), for_row * rows_of_block};
@@ -147,10 +148,12 @@ Grid KernelShape::GridOn(const GpuDevice& device, bool is_hard_to_unroll) const 
   return LoopOver(CeilDiv(elements, fills_device && !is_hard_to_unroll ? PerThread(elements) : 1));
 }
 
-bool KernelShape::DependsOn(const Instruction& producer) const {
-  return absl::c_any_of(outputs_, [&](const Output& output) {
-    return output.chain_from == &producer || Contains(output.from, &producer);
-  });
+bool KernelShape::MayChangeWith(const Instruction& producer, const KernelShape& of_producer) const {
+  const Output& source = of_producer.outputs_[0];
+  const bool has_hero = source.reduction || source.transpose.found || source.concatenate.found;
+  return has_hero && absl::c_any_of(outputs_, [&](const Output& output) {
+           return output.chain_from == &producer || Contains(output.from, &producer);
+         });
 }
 
 void KernelShape::TakeIn(const Instruction& producer, const KernelShape& of_producer) {

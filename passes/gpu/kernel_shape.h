@@ -1,9 +1,9 @@
 // How a kernel of a GPU walks over memory, in a form of which that of a kernel that has taken in
 // another one follows without a look at either body.
 //
-// The heroes are those of shared_kernels.h: what is found from an output on, through operations that
-// keep places. Where that way leads out of the kernel to an operand, and the kernel takes in what
-// makes the operand, it goes on there.
+// The heroes are those of shared_kernels.h: what is found from an output on, through operations
+// that keep places. Where that way leads out of the kernel to an operand, and the kernel takes in
+// what makes the operand, it goes on there.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class KernelShape {
   // That of loops depends on whether threads can compute several elements.
   Grid GridOn(const GpuDevice& device, bool is_hard_to_unroll) const;
 
-  // Whether it is another one when the kernel computes its operand `producer` itself.
-  bool DependsOn(const Instruction& producer) const;
+  // Whether the kernel may walk in another way when it computes its operand `producer` itself.
+  bool MayChangeWith(const Instruction& producer, const KernelShape& of_producer) const;
   // `of_producer` is of one output.
   void TakeIn(const Instruction& producer, const KernelShape& of_producer);
   void Rename(const Instruction& operand, const Instruction& newer);

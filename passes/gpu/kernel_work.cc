@@ -227,18 +227,24 @@ double KernelWork::emitted_size() const {
 
 // ---- reads ----
 
+namespace {
+
+template <class Reads>
+auto PlaceOf(Reads& reads, uint32_t id) {
+  return absl::c_lower_bound(reads, id, [](const OperandRead& r, uint32_t i) { return r.id < i; });
+}
+
+}  // namespace
+
 const OperandRead* KernelWork::ReadOf(const Instruction& operand) const {
-  const auto at = absl::c_lower_bound(
-      reads_, operand.id(), [](const OperandRead& r, uint32_t id) { return r.operand->id() < id; });
-  return at != reads_.end() && at->operand == &operand ? &*at : nullptr;
+  const auto at = PlaceOf(reads_, operand.id());
+  return at != reads_.end() && at->IsOf(operand) ? &*at : nullptr;
 }
 
 OperandRead& KernelWork::ReadFor(const Instruction* operand) {
-  const auto at = absl::c_lower_bound(reads_, operand->id(), [](const OperandRead& r, uint32_t id) {
-    return r.operand->id() < id;
-  });
-  if (at != reads_.end() && at->operand == operand) return *at;
-  return *reads_.insert(at, OperandRead{.operand = operand});
+  const auto at = PlaceOf(reads_, operand->id());
+  if (at != reads_.end() && at->IsOf(*operand)) return *at;
+  return *reads_.insert(at, OperandRead{.operand = operand, .id = operand->id()});
 }
 
 void KernelWork::AddSpaces(const std::vector<int>& spaces, OperandRead& read) const {
@@ -259,8 +265,7 @@ double KernelWork::PartInBoth(const OperandRead& a, const OperandRead& b) const 
 }
 
 void KernelWork::TakeIn(const Instruction& producer, const KernelWork& of_producer) {
-  const auto at =
-      absl::c_find_if(reads_, [&](const OperandRead& r) { return r.operand == &producer; });
+  const auto at = PlaceOf(reads_, producer.id());
   const OperandRead read = std::move(*at);
   reads_.erase(at);
   cycles_ += read.part * of_producer.cycles_;
@@ -288,13 +293,13 @@ void KernelWork::TakeIn(const Instruction& producer, const KernelWork& of_produc
 }
 
 void KernelWork::Rename(const Instruction& operand, const Instruction& newer) {
-  const auto at =
-      absl::c_find_if(reads_, [&](const OperandRead& r) { return r.operand == &operand; });
+  const auto at = absl::c_find_if(reads_, [&](const OperandRead& r) { return r.IsOf(operand); });
   if (at == reads_.end()) return;
   OperandRead read = std::move(*at);
   reads_.erase(at);
   read.operand = &newer;
-  reads_.push_back(std::move(read));
+  read.id = newer.id();
+  reads_.insert(PlaceOf(reads_, read.id), std::move(read));
 }
 
 }  // namespace hlo

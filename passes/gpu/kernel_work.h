@@ -21,12 +21,14 @@ namespace hlo {
 
 struct OperandRead {
   const Instruction* operand = nullptr;
+  uint32_t id = 0;          // the operand's
   double part = 0;          // of its elements, above 1 when some are read again
   double copies = 0;        // of the code that computes an element
   std::vector<int> spaces;  // sorted
 
   // At the place of the result.
   bool IsInPlace() const { return !spaces.empty() && spaces.front() == 0; }
+  bool IsOf(const Instruction& other) const { return operand == &other; }
 };
 
 class KernelWork {
@@ -55,7 +57,7 @@ class KernelWork {
 
   // The kernel is a fusion now and computes its operand `producer` itself.
   void TakeIn(const Instruction& producer, const KernelWork& of_producer);
-  // What it read of one value it reads of another, which is newer than its other operands.
+  // What it read of one value it reads of another.
   void Rename(const Instruction& operand, const Instruction& newer);
   void BecomeFusion() { is_fusion_ = true; }
 
@@ -80,7 +82,7 @@ class KernelWork {
   std::vector<OperandRead> reads_;
 };
 
-// Whether an element is computed from elements at its own place; tuples and their elements included.
+// Whether an element is computed from elements at its own place; also tuples and their elements.
 bool ReadsInPlace(const Instruction& instruction);
 // Of all arrays of a shape.
 double ElementsIn(Shape shape);

@@ -10,11 +10,11 @@ namespace hlo {
 
 inline constexpr int64_t kThreadsOfWarp = 32;  // that run the same code in step
 
-// Of one element of the result of an elementwise operation. Elements of tuples count as their first.
+// Of one element of the result of an elementwise operation, of a tuple of its first array.
 double CyclesOfElement(const Instruction& operation);
-// Of the whole result of an instruction that is no fusion: elementwise operations, what computations
-// of reductions, maps and scatters cost as often as they run, products, and the branches of
-// concatenations. What only moves elements takes none.
+// Of the whole result of an instruction that is no fusion: elementwise operations, what
+// computations of reductions, maps and scatters cost as often as they run, products, and the
+// branches of concatenations. What only moves elements takes none.
 double CyclesOf(const Instruction& instruction);
 
 }  // namespace hlo

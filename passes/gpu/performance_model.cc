@@ -43,13 +43,15 @@ void KernelModel::Rename(const Instruction& operand, const Instruction& newer) {
   shape.Rename(operand, newer);
 }
 
-double PerformanceModel::SecondsToRead(Shape operand, double part, const Reads& how) const {
-  const double once = std::min(BytesIn(operand), BytesIn(operand) * part);
-  const double again = BytesIn(operand) * part - once;
-  const double element =
-      operand.IsArray() ? static_cast<double>(ByteSize(operand.element_type())) : kTupleBytes;
-  const double used = how.are_strided ? std::min(1.0, element / kLineBytes) : 1.0;
-  const double most = static_cast<double>(how.blocks) * device_.clock_ghz * 1e9 * kBytesPerCycle;
+double PerformanceModel::SecondsToRead(const OperandRead& read, double part,
+                                       const ReadingWay& way) const {
+  const double bytes = BytesIn(read.operand->shape());
+  const double once = std::min(bytes, bytes * part);
+  const double again = bytes * part - once;
+  const ElementType type = read.operand->shape().element_type();
+  const double element = IsArrayType(type) ? static_cast<double>(ByteSize(type)) : kTupleBytes;
+  const double used = way.is_strided ? std::min(1.0, element / kLineBytes) : 1.0;
+  const double most = static_cast<double>(way.blocks) * device_.clock_ghz * 1e9 * kBytesPerCycle;
   double of_cache = device_.bytes_per_second;
   if (once < static_cast<double>(device_.l2_bytes)) {
     of_cache *= kL2Speedup;
@@ -58,6 +60,12 @@ double PerformanceModel::SecondsToRead(Shape operand, double part, const Reads& 
     of_cache *= used;
   }
   return once / std::min(device_.bytes_per_second * used, most) + again / std::min(of_cache, most);
+}
+
+double PerformanceModel::SecondsToReadAll(const KernelModel& model, const ReadingWay& way) const {
+  double seconds = 0;
+  for (const OperandRead& read : model.work.reads()) seconds += SecondsToRead(read, read.part, way);
+  return seconds;
 }
 
 double PerformanceModel::SecondsToCompute(double cycles, const Grid& grid) const {
@@ -72,16 +80,17 @@ Ticks PerformanceModel::Together(double computing, double moving) const {
   return std::llround(seconds * 1e9 * kTicksPerNanosecond);
 }
 
-Ticks PerformanceModel::TimeOf(const Instruction& kernel, const KernelModel& model) const {
-  const Grid grid = model.shape.GridOn(device_, model.work.is_hard_to_unroll());
-  const Reads how = {AreStrided(model.shape.kind(), model.work.is_strided()), grid.blocks};
-  double moving = BytesWritten(kernel) / device_.bytes_per_second;
+void PerformanceModel::Measure(const Instruction& kernel, KernelModel& model) const {
+  model.kind = model.shape.kind();
+  model.grid = model.shape.GridOn(device_, model.work.is_hard_to_unroll());
+  model.way = {AreStrided(model.kind, model.work.is_strided()), model.grid.blocks};
+  model.emitted_size = model.work.emitted_size();
+  model.seconds_to_write = BytesWritten(kernel) / device_.bytes_per_second;
   // A bitcast moves nothing.
-  if (kernel.opcode() != Opcode::kBitcast) {
-    for (const OperandRead& read : model.work.reads())
-      moving += SecondsToRead(read.operand->shape(), read.part, how);
-  }
-  return Together(SecondsToCompute(model.work.cycles(), grid), moving);
+  model.seconds_to_read =
+      kernel.opcode() == Opcode::kBitcast ? 0 : SecondsToReadAll(model, model.way);
+  model.time = Together(SecondsToCompute(model.work.cycles(), model.grid),
+                        model.seconds_to_read + model.seconds_to_write);
 }
 
 Ticks PerformanceModel::TimeOfBoth(const Instruction& producer, const KernelModel& of_producer,
@@ -89,35 +98,36 @@ Ticks PerformanceModel::TimeOfBoth(const Instruction& producer, const KernelMode
                                    const KernelModel& of_consumer) const {
   const OperandRead& of_it = *of_consumer.work.ReadOf(producer);
   const bool is_hard = of_consumer.work.is_hard_to_unroll() || of_producer.work.is_hard_to_unroll();
-  KernelKind kind = of_consumer.shape.kind();
-  Grid grid;
-  if (of_consumer.shape.DependsOn(producer)) {
+  KernelKind kind = of_consumer.kind;
+  Grid grid = of_consumer.grid;
+  if (of_consumer.shape.MayChangeWith(producer, of_producer.shape)) {
     KernelShape both = of_consumer.shape;
     both.TakeIn(producer, of_producer.shape);
     kind = both.kind();
     grid = both.GridOn(device_, is_hard);
-  } else {
+  } else if (is_hard != of_consumer.work.is_hard_to_unroll()) {
     grid = of_consumer.shape.GridOn(device_, is_hard);
   }
   const bool reduces_twice = kind == KernelKind::kReduction &&
-                             of_producer.shape.kind() == KernelKind::kReduction &&
-                             of_consumer.shape.kind() == KernelKind::kReduction;
+                             of_producer.kind == KernelKind::kReduction &&
+                             of_consumer.kind == KernelKind::kReduction;
   const bool moves_minor = of_producer.work.is_strided() || of_consumer.work.is_strided();
-  const Reads how = {AreStrided(kind, moves_minor) || reduces_twice, grid.blocks};
+  const ReadingWay way = {AreStrided(kind, moves_minor) || reduces_twice, grid.blocks};
 
-  double moving = BytesWritten(consumer) / device_.bytes_per_second;
-  const bool is_bitcast = consumer.opcode() == Opcode::kBitcast;
-  for (const OperandRead& read : of_consumer.work.reads()) {
-    if (read.operand == &producer || is_bitcast || of_producer.work.ReadOf(*read.operand)) continue;
-    moving += SecondsToRead(read.operand->shape(), read.part, how);
+  double moving = of_consumer.seconds_to_write;
+  if (consumer.opcode() != Opcode::kBitcast) {
+    moving +=
+        way == of_consumer.way ? of_consumer.seconds_to_read : SecondsToReadAll(of_consumer, way);
+    moving -= SecondsToRead(of_it, of_it.part, way);
   }
   for (const OperandRead& read : of_producer.work.reads()) {
     double part = read.part * of_it.part;
     if (const OperandRead* const own = of_consumer.work.ReadOf(*read.operand)) {
+      moving -= SecondsToRead(*own, own->part, way);
       part += own->part;
       if (read.IsInPlace()) part -= of_consumer.work.PartInBoth(*own, of_it);
     }
-    moving += SecondsToRead(read.operand->shape(), part, how);
+    moving += SecondsToRead(read, part, way);
   }
   const double cycles = of_producer.work.cycles() * of_it.part + of_consumer.work.cycles();
   return Together(SecondsToCompute(cycles, grid), moving);

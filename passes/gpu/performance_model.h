@@ -9,7 +9,7 @@
 //   a launch       1 us more
 //
 // The time of a kernel that has taken in what it reads follows from what is known of both, without
-// a look at either body, in time linear in their operands. Kernels are what lies outside of fusions:
+// a look at either body. Kernels are what lies outside of fusions:
 // fusions, and instructions as if each were one.
 #pragma once
 
@@ -27,6 +27,13 @@ using Ticks = int64_t;
 inline constexpr Ticks kTicksPerNanosecond = 4;
 inline constexpr Ticks kLaunch = 1000 * kTicksPerNanosecond;
 
+// How a kernel reads: these are the same for all of its operands.
+struct ReadingWay {
+  bool is_strided = false;
+  int64_t blocks = 1;
+  friend bool operator==(const ReadingWay&, const ReadingWay&) = default;
+};
+
 struct KernelModel {
   explicit KernelModel(const Instruction& kernel)
       : work(kernel), shape(kernel), needs(NeedsOf(kernel)) {}
@@ -38,24 +45,30 @@ struct KernelModel {
   KernelWork work;
   KernelShape shape;
   KernelNeeds needs;
+
+  // As measured last (PerformanceModel::Measure).
+  KernelKind kind = KernelKind::kLoop;
+  Grid grid;
+  ReadingWay way;
+  double seconds_to_read = 0;
+  double seconds_to_write = 0;
+  double emitted_size = 1;
+  Ticks time = 0;  // without its launch
 };
 
 class PerformanceModel {
  public:
   explicit PerformanceModel(const GpuDevice& device) : device_(device) {}
 
-  // Without its launch.
-  Ticks TimeOf(const Instruction& kernel, const KernelModel& model) const;
-  // Of `consumer` when it computes its operand `producer` itself.
+  void Measure(const Instruction& kernel, KernelModel& model) const;
+  // Of `consumer` when it computes its operand `producer` itself; both are measured. As many steps
+  // as the producer has operands, if the consumer still reads in the way that it did.
   Ticks TimeOfBoth(const Instruction& producer, const KernelModel& of_producer,
                    const Instruction& consumer, const KernelModel& of_consumer) const;
 
  private:
-  struct Reads {
-    bool are_strided = false;
-    int64_t blocks = 1;
-  };
-  double SecondsToRead(Shape operand, double part, const Reads& how) const;
+  double SecondsToRead(const OperandRead& read, double part, const ReadingWay& way) const;
+  double SecondsToReadAll(const KernelModel& model, const ReadingWay& way) const;
   double SecondsToCompute(double cycles, const Grid& grid) const;
   Ticks Together(double computing, double moving) const;
 

@@ -22,16 +22,19 @@ struct Edge {
   Ticks saved = 0;
 };
 
+// Fusions of more instructions are not copied if they can be helped.
+constexpr int kManyInstructions = 64;
+
 // A kernel, and what it is worth as a producer: sums over its readers, of which each is subtracted
 // and added again when it changes, however many there are.
 struct Kernel {
-  explicit Kernel(Instruction* kernel) : instruction(kernel), model(*kernel) {}
+  explicit Kernel(Instruction* kernel) : instruction(kernel), age(kernel->id()), model(*kernel) {}
 
   bool MayGoIntoAll() const { return refused == 0 && counted > 0; }
 
   Instruction* instruction;
+  int64_t age;  // the newest has the largest
   KernelModel model;
-  Ticks time = 0;
   absl::flat_hash_map<const Instruction*, Edge> readers;  // looked up only
   int counted = 0;                                        // readers that are no bitcasts
   int refused = 0;                                        // of those
@@ -53,13 +56,16 @@ bool IsSmallConstant(const Instruction& x) {
 class ComputationFuser {
  public:
   ComputationFuser(Computation& computation, const GpuDevice& device, PassContext& context)
-      : computation_(computation), model_(device), context_(context) {}
+      : computation_(computation),
+        model_(device),
+        context_(context),
+        next_age_(computation.module().id_limit()) {}
 
   bool Run() {
     for (Instruction* x : computation_.PostOrder()) {
       if (!CanBeInKernel(*x) || x->opcode() == Opcode::kConstant) continue;
       const auto kernel = kernels_.emplace(x, std::make_unique<Kernel>(x)).first->second.get();
-      kernel->time = model_.TimeOf(*x, kernel->model);
+      model_.Measure(*x, kernel->model);
     }
     for (Instruction* x : computation_.PostOrder()) {
       if (Kernel* const kernel = Find(x)) UpdateReaders(*kernel);
@@ -85,7 +91,7 @@ class ComputationFuser {
   Decision MayFuse(const Kernel& producer, const Instruction& reader) const {
     const Kernel* const kernel = Find(&reader);
     if (kernel == nullptr) return No("`{}` is no part of a kernel", reader.name());
-    return MayTakeIn(reader, kernel->model, *producer.instruction, producer.model);
+    return CanTakeIn(reader, kernel->model, *producer.instruction, producer.model);
   }
 
   void ForgetReader(Kernel& producer, const Instruction& reader) {
@@ -108,7 +114,7 @@ class ComputationFuser {
     edge.may = static_cast<bool>(MayFuse(producer, reader));
     // A bitcast that stays reads what the producer would have to make once more.
     if (const Kernel* const kernel = Find(&reader); edge.may || IsFusibleBitcast(reader)) {
-      edge.saved = kernel->time -
+      edge.saved = kernel->model.time -
                    model_.TimeOfBoth(*producer.instruction, producer.model, reader, kernel->model);
     }
     Count(producer, reader, edge, 1);
@@ -128,15 +134,15 @@ class ComputationFuser {
     if (IsFusibleBitcast(x)) {
       producer.priority = kFirst;
     } else if (producer.MayGoIntoAll()) {
-      producer.priority = kLaunch + producer.time + producer.saved;
+      producer.priority = kLaunch + producer.model.time + producer.saved;
     }
     if (producer.priority && *producer.priority < 0) producer.priority.reset();
-    if (producer.priority) queue_.insert({{*producer.priority, x.id()}, &producer});
+    if (producer.priority) queue_.insert({{*producer.priority, producer.age}, &producer});
   }
 
   void Dequeue(Kernel& producer) {
     if (!producer.priority) return;
-    queue_.erase({{*producer.priority, producer.instruction->id()}, &producer});
+    queue_.erase({{*producer.priority, producer.age}, &producer});
     producer.priority.reset();
   }
 
@@ -163,33 +169,46 @@ class ComputationFuser {
   bool FuseIntoReaders(Kernel& producer, bool& changed) {
     Instruction* const x = producer.instruction;
     std::vector<Kernel*> grown;
-    for (Instruction* reader : x->users()) {
-      if (IsFusibleBitcast(*reader) || (IsFusibleBitcast(*x) && !MayFuse(producer, *reader)))
-        continue;
+    if (const std::vector<Instruction*> readers = x->users(); MayTakeOver(*x, readers)) {
       if (!context_.MayRewrite()) return false;
-      context_.Passed(*x, "fused into `{}`", reader->name());
-      context_.Count("fused");
-      grown.push_back(&FuseInto(producer, *Find(reader)));
-      changed = true;
+      ReportFused(*x, *readers[0]);
+      grown.push_back(&PutOnTop(producer, *Find(readers[0])));
+    } else {
+      for (Instruction* reader : readers) {
+        if (IsFusibleBitcast(*reader) || (IsFusibleBitcast(*x) && !MayFuse(producer, *reader)))
+          continue;
+        if (!context_.MayRewrite()) return false;
+        ReportFused(*x, *reader);
+        grown.push_back(&FuseInto(producer, *Find(reader)));
+      }
+      if (!x->has_uses()) Remove(producer);
     }
-    if (!x->has_uses()) Remove(producer);
-    std::vector<Kernel*> looked_at = grown;
-    for (Kernel* kernel : grown) {
-      kernel->time = model_.TimeOf(*kernel->instruction, kernel->model);
-    }
+    changed |= !grown.empty();
+    LookAgain(grown);
+    return true;
+  }
+
+  void ReportFused(const Instruction& producer, const Instruction& reader) {
+    context_.Passed(producer, "fused into `{}`", reader.name());
+    context_.Count("fused");
+  }
+
+  // What has grown and what it reads is worth something else now.
+  void LookAgain(const std::vector<Kernel*>& grown) {
+    std::vector<Kernel*> changed = grown;
+    for (Kernel* kernel : grown) model_.Measure(*kernel->instruction, kernel->model);
     for (Kernel* kernel : grown) {
       for (const Instruction* operand : kernel->instruction->operands()) {
         Kernel* const source = Find(operand);
         if (source == nullptr) continue;
         UpdateReader(*source, *kernel->instruction);
-        looked_at.push_back(source);
+        changed.push_back(source);
       }
     }
     for (Kernel* kernel : grown) {
       for (const Instruction* reader : kernel->instruction->users()) UpdateReader(*kernel, *reader);
     }
-    for (Kernel* kernel : looked_at) UpdatePriority(*kernel);
-    return true;
+    for (Kernel* kernel : changed) UpdatePriority(*kernel);
   }
 
   Kernel& FuseInto(const Kernel& producer, Kernel& reader) {
@@ -198,6 +217,27 @@ class ComputationFuser {
     reader.model.TakeIn(*producer.instruction, producer.model);
     Absorb(producer.instruction, fusion);
     SetKind(*fusion, FusionKindOf(reader.model));
+    return reader;
+  }
+
+  static bool MayTakeOver(const Instruction& producer, const std::vector<Instruction*>& readers) {
+    const int64_t size = BodySize(producer);
+    return size > kManyInstructions && readers.size() == 1 && readers[0]->shape().IsArray() &&
+           BodySize(*readers[0]) < size && !IsFusibleBitcast(*readers[0]);
+  }
+
+  // As FuseInto, but the producer's fusion becomes that of both.
+  Kernel& PutOnTop(const Kernel& producer, Kernel& reader) {
+    Instruction *const fusion = producer.instruction, *const old = reader.instruction;
+    Dequeue(reader);
+    ForgetOperandsOf(*old);
+    ForgetOperandsOf(*fusion);
+    if (!old->IsFusion()) reader.age = next_age_++;
+    reader.model.work.BecomeFusion();
+    reader.model.TakeIn(*fusion, producer.model);
+    TakeOver(fusion, old);
+    SetKind(*fusion, FusionKindOf(reader.model));
+    StandsFor(fusion, old);
     return reader;
   }
 
@@ -212,26 +252,34 @@ class ComputationFuser {
     Instruction* const x = kernel.instruction;
     if (x->IsFusion()) return;
     Dequeue(kernel);
-    for (const Instruction* operand : x->operands()) {
-      if (Kernel* const source = Find(operand)) ForgetReader(*source, *x);
-    }
+    ForgetOperandsOf(*x);
     Instruction* const fusion = WrapInFusion(x, FusionKindOf(kernel.model));
-    kernel.instruction = fusion;
+    kernel.age = next_age_++;
     kernel.model.work.BecomeFusion();
-    std::unique_ptr<Kernel> owned = std::move(kernels_.at(x));
-    kernels_.erase(x);
-    kernels_.emplace(fusion, std::move(owned));
+    StandsFor(fusion, x);
+  }
+
+  // The kernel of `old` is that of `fusion`, also for what reads it.
+  void StandsFor(Instruction* fusion, const Instruction* old) {
+    std::unique_ptr<Kernel> kernel = std::move(kernels_.at(old));
+    kernels_.erase(old);
+    kernel->instruction = fusion;
     for (const Instruction* reader : fusion->users()) {
-      if (Kernel* const other = Find(reader)) other->model.Rename(*x, *fusion);
+      if (Kernel* const other = Find(reader)) other->model.Rename(*old, *fusion);
+    }
+    kernels_[fusion] = std::move(kernel);
+  }
+
+  void ForgetOperandsOf(const Instruction& x) {
+    for (const Instruction* operand : x.operands()) {
+      if (Kernel* const source = Find(operand)) ForgetReader(*source, x);
     }
   }
 
   void Remove(Kernel& producer) {
     Instruction* const x = producer.instruction;
     Dequeue(producer);
-    for (const Instruction* operand : x->operands()) {
-      if (Kernel* const source = Find(operand)) ForgetReader(*source, *x);
-    }
+    ForgetOperandsOf(*x);
     Computation* const body = x->IsFusion() ? x->fused_computation() : nullptr;
     kernels_.erase(x);
     computation_.Remove(x);
@@ -265,8 +313,9 @@ class ComputationFuser {
   PerformanceModel model_;
   PassContext& context_;
   absl::flat_hash_map<const Instruction*, std::unique_ptr<Kernel>> kernels_;  // looked up only
-  // By what it is worth and the id, which no two have in common.
-  std::set<std::pair<std::pair<Ticks, uint32_t>, Kernel*>> queue_;
+  // By what it is worth and the age, which no two have in common.
+  std::set<std::pair<std::pair<Ticks, int64_t>, Kernel*>> queue_;
+  int64_t next_age_;
 };
 
 }  // namespace
