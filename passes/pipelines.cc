@@ -130,8 +130,8 @@ constexpr PipelineStep kGpuLibrary[] = {
     {"tuple-simplifier,fix(algsimp{is_layout_sensitive}),"
      "cse{is_layout_sensitive}",
      "the last look at single operations"},
-    {"variadic-op-splitter,fusion{may_duplicate=false},fusion,fusion_merger,"
-     "cse{is_layout_sensitive},dce,multi_output_fusion{platform=gpu},cse{is_layout_sensitive},dce",
+    {"variadic-op-splitter,priority-fusion,cse{is_layout_sensitive},dce,"
+     "multi_output_fusion{platform=gpu},cse{is_layout_sensitive},dce",
      "kernels: vertically, then of what reads the same"},
     {"horizontal_loop_fusion,horizontal_input_fusion,cse{is_layout_sensitive},dce",
      "and of what is small"},

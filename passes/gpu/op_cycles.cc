@@ -20,11 +20,21 @@ constexpr double kConcatenateCycles = 6;
 // expensive from being fused into such a concatenation.
 constexpr double kDivergentCycles = 400;
 
-enum Column : uint8_t { kShort, kWord, kLong, kHalf, kFloat, kDouble, kC64, kC128, kColumns };
+enum Column : uint8_t {
+  kShort,
+  kWord,
+  kLong,
+  kHalf,
+  kFloat,
+  kDouble,
+  kComplexFloat,
+  kComplexDouble,
+  kColumns
+};
 
 Column ColumnOf(ElementType type) {
   const int bits = BitWidth(type);
-  if (IsComplex(type)) return bits > 64 ? kC128 : kC64;
+  if (IsComplex(type)) return bits > 64 ? kComplexDouble : kComplexFloat;
   if (IsFloat(type)) return bits < 32 ? kHalf : bits == 32 ? kFloat : kDouble;
   return bits < 32 ? kShort : bits == 32 ? kWord : kLong;
 }
