@@ -110,6 +110,17 @@ std::optional<Literal> Reference(const Module& module, const std::vector<Literal
   return std::nullopt;
 }
 
+// The interpreter runs what somebody reads, and notices there that a loop does not end. One that
+// only a mark keeps may never do so.
+void DropMarksOfLoops(Module& module) {
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kWhile && instruction->extras() != nullptr)
+        instruction->mutable_extras().frontend_attributes = {};
+    }
+  }
+}
+
 }  // namespace
 
 std::string DescribePlatforms(std::string_view input) {
@@ -119,6 +130,7 @@ std::string DescribePlatforms(std::string_view input) {
 std::string CheckPlatforms(std::string_view input) {
   const absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(std::string(input));
   if (!parsed.ok()) return "";
+  DropMarksOfLoops(**parsed);
   const Module& module = **parsed;
   if (module.entry() == nullptr || !VerifyRunnable(module).ok() || IsLarge(module) ||
       TakesGroupSizes(module) || RunsOnSeveralDevices(module))
