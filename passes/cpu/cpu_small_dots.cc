@@ -14,6 +14,11 @@ constexpr int64_t kMostMultiplications = 8192;
 // Per entry of a batch; above, a product's own blocking and packing pay.
 constexpr int64_t kMostInBatch = 1024;
 constexpr int64_t kFewestInBatch = 16;
+// Second operands that are small however many rows the first one has, by measurement.
+struct MatrixSize {
+  int64_t summed, columns;
+};
+constexpr MatrixSize kSmallMatrices[] = {{32, 1}, {16, 4}, {8, 16}};
 
 DimVec FreeDims(Shape shape, const DimVec& batch, const DimVec& contracting) {
   DimVec free;
@@ -74,6 +79,19 @@ bool IsContiguous(const Instruction& dot) {
   return attrs.lhs_contracting_dims.back() == x_last && attrs.rhs_contracting_dims.back() == y_last;
 }
 
+// Whether the second operand is so small that the library's kernels, which keep parts of it in
+// registers, have little to keep: a point times a matrix, a weighted sum of a few channels.
+bool IsSmallMatrix(const Instruction& dot) {
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  const Shape rhs = dot.operand(1)->shape();
+  const int64_t summed = SizeOf(rhs, attrs.rhs_contracting_dims);
+  const int64_t columns =
+      SizeOf(rhs, FreeDims(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims));
+  return std::any_of(
+      std::begin(kSmallMatrices), std::end(kSmallMatrices),
+      [&](const MatrixSize& most) { return summed <= most.summed && columns <= most.columns; });
+}
+
 bool IsSmall(const Instruction& dot, bool in_loop) {
   if (!CanBeSum(dot)) return false;
   const DotAttrs& attrs = dot.attrs<DotAttrs>();
@@ -83,8 +101,8 @@ bool IsSmall(const Instruction& dot, bool in_loop) {
   if (multiplications == 0) return false;
   if (in_loop && multiplications <= kMostMultiplications) return true;
   const int64_t batches = SizeOf(lhs, attrs.lhs_batch_dims);
-  return batches >= kFewestInBatch && multiplications / batches <= kMostInBatch &&
-         IsContiguous(dot);
+  const bool is_batch = batches >= kFewestInBatch && multiplications / batches <= kMostInBatch;
+  return (is_batch || IsSmallMatrix(dot)) && IsContiguous(dot);
 }
 
 // The type in which the products are made and added.
@@ -128,8 +146,10 @@ Instruction* AsSum(const Instruction& dot, Rewriter& rewriter) {
       if (in_x == &attrs.lhs_contracting_dims) summed.push_back(place);
     }
   };
-  // The lanes of a vector are the last dimension: y's own where its rows lie so.
-  const bool rows_of_y = !y_free.empty() && y_free.back() == y.value->shape().rank() - 1;
+  // The lanes of a vector are the last dimension: y's own where its rows lie so, or where it is read
+  // once for all of x.
+  const bool rows_of_y =
+      !y_free.empty() && (y_free.back() == y.value->shape().rank() - 1 || IsSmallMatrix(dot));
   add(&attrs.lhs_batch_dims, &attrs.rhs_batch_dims);
   add(&x_free, nullptr);
   if (!rows_of_y) add(nullptr, &y_free);
