@@ -417,7 +417,7 @@ std::vector<int> FusionEmitter::LevelsFor(const ActiveNest& nest, int lanes) con
 
 void FusionEmitter::LetOverlap(ActiveNest& nest) {
   const Group& last = nest.groups.back();
-  nest.overlaps = nest.levels.size() > 1 && nest.dims[last.first].breaks.empty();
+  nest.overlaps = nest.repeats && nest.levels.size() > 1 && nest.dims[last.first].breaks.empty();
   if (nest.overlaps) nest.levels.resize(1);
 }
 
@@ -469,8 +469,29 @@ absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Va
   return carried;
 }
 
+// The last group from `first` to `end`. What is left over after whole vectors is one more, which
+// begins earlier where it is not whole.
+absl::StatusOr<Values> FusionEmitter::LoopToTheEnd(ActiveNest& nest, int64_t first, int64_t end,
+                                                   Values carried, const Body& body) {
+  const size_t g = nest.groups.size() - 1;
+  const int64_t size = end - first;
+  int lanes = nest.levels.front();
+  while (lanes > size) lanes /= 2;
+  const int64_t left = size % lanes;
+  ASSIGN_OR_RETURN(carried, LoopLevel(nest, g, b_.Index(first), b_.Index(end - left), lanes,
+                                      std::move(carried), body));
+  if (left == 0) return carried;
+  while (lanes / 2 >= left) lanes /= 2;
+  return LoopLevel(nest, g, b_.Index(end - lanes), b_.Index(end), lanes, std::move(carried), body);
+}
+
 absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi,
                                                   Values carried, const Body& body) {
+  if (nest.repeats && !nest.overlaps && g + 1 == nest.groups.size()) {
+    const std::optional<int64_t> first = b_.ConstantOf(lo), end = b_.ConstantOf(hi);
+    if (first && end && *first < *end)
+      return LoopToTheEnd(nest, *first, *end, std::move(carried), body);
+  }
   const std::vector<int> levels = LevelsOf(nest, g);
   for (const int lanes : levels) {
     // The part of [lo, hi) that is a whole number of steps.

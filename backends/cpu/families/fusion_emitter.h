@@ -71,6 +71,7 @@ class FusionEmitter {
     std::vector<int32_t> variables;  // per loop dimension
     std::vector<Group> groups;
     std::vector<int> levels = {1};  // lanes of the last group's loops, descending
+    bool repeats = false;           // it does no harm to compute an element twice
     bool overlaps = false;          // the last vector ends where the last group does (below)
     int tile_group = -1;            // runs in tiles of levels[0], transposed in registers
     int64_t most_written_out = 1;   // iterations of a loop without lanes that get no loop
@@ -90,8 +91,8 @@ class FusionEmitter {
   // Lanes for the last group of the nest: at most `lanes`, and what the plan allows, so that little
   // is left over.
   std::vector<int> LevelsFor(const ActiveNest& nest, int lanes) const;
-  // Where it does no harm to compute an element twice, the last vector may begin earlier than the
-  // one before it ends: then no elements are left over for code of their own.
+  // Where elements may be computed twice, the last vector of the loop over all of them may begin
+  // earlier than the one before it ends: then no elements are left over for code of their own.
   static void LetOverlap(ActiveNest& nest);
   // Lanes of the loops that group `g` runs in, one after the other.
   std::vector<int> LevelsOf(const ActiveNest& nest, size_t g) const;
@@ -226,6 +227,8 @@ class FusionEmitter {
   std::optional<std::pair<Nest*, size_t>> LoopDimOf(int32_t variable) const;
   std::optional<Value> FindMemo(const Instruction* instruction, int result,
                                 const Index& index) const;
+  absl::StatusOr<Values> LoopToTheEnd(ActiveNest& nest, int64_t first, int64_t end, Values carried,
+                                      const Body& body);
   absl::StatusOr<Values> LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
                                      const Body& body);
   absl::StatusOr<Values> Iteration(ActiveNest& nest, size_t g, int lanes, Values carried,

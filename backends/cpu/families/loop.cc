@@ -137,7 +137,8 @@ class LoopEmission {
     if (IsShort()) nest.most_written_out = 4;
     // Tiles are squares; their loop is the one around the lanes'.
     const bool tiled = ArrangeTile(nest);
-    if (!tiled && !IsShort() && WritesNothingItReads()) FusionEmitter::LetOverlap(nest);
+    nest.repeats = !tiled && WritesNothingItReads();
+    if (!IsShort()) FusionEmitter::LetOverlap(nest);
     const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
     nest.on_enter = [&](size_t g) { return EmitRows(nest, g); };
     // Groups [0, outer) are flattened into tasks; the next one may be cut into chunks.
