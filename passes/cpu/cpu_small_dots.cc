@@ -146,8 +146,8 @@ Instruction* AsSum(const Instruction& dot, Rewriter& rewriter) {
       if (in_x == &attrs.lhs_contracting_dims) summed.push_back(place);
     }
   };
-  // The lanes of a vector are the last dimension: y's own where its rows lie so, or where it is read
-  // once for all of x.
+  // The lanes of a vector are the last dimension: y's own where its rows lie so, or where it is
+  // small.
   const bool rows_of_y =
       !y_free.empty() && (y_free.back() == y.value->shape().rank() - 1 || IsSmallMatrix(dot));
   add(&attrs.lhs_batch_dims, &attrs.rhs_batch_dims);

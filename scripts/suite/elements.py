@@ -177,3 +177,19 @@ def option_prices(spot):
     """A formula with logarithms and normal distributions, and its slope."""
     strike = jnp.float32(1.0)
     return black_scholes(spot, strike), jax.grad(lambda s: jnp.sum(black_scholes(s, strike)))(spot)
+
+
+@program(symmetric((64, 64, 64), 1))
+def stencil_3d(x):
+    """Weighted means of neighbours along each of three dimensions, around the ends."""
+    for d in range(3):
+        x = (jnp.roll(x, 1, d) + 2 * x + jnp.roll(x, -1, d)) / 4
+    return x
+
+
+@program(symmetric((256, 256, 3), 1))
+def edges(image):
+    """Where an image of three colours changes: its brightness, and that less its neighbours."""
+    light = image @ jnp.array([0.3, 0.6, 0.1])
+    across, down = light[:, 2:] - light[:, :-2], light[2:] - light[:-2]
+    return (jnp.hypot(across[1:-1], down[:, 1:-1]) > 0.5).astype(jnp.uint8)

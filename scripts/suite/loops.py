@@ -98,3 +98,15 @@ def scatter_add_steps(table, places, updates):
     def step(table, at):
         return table.at[at].add(updates), None
     return lax.scan(step, table, places)[0]
+
+
+@program(symmetric((256, 3), 1))
+def n_body(places):
+    """20 steps of 256 bodies that attract each other."""
+    def step(state, _):
+        places, speeds = state
+        away = places[None] - places[:, None]
+        distances = jnp.sum(away * away, -1) + 0.1
+        speeds = speeds + 0.001 * jnp.sum(away / distances[..., None] ** 1.5, 1)
+        return (places + 0.001 * speeds, speeds), None
+    return lax.scan(step, (places, jnp.zeros_like(places)), None, length=20)[0]

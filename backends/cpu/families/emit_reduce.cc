@@ -19,6 +19,8 @@ constexpr int64_t kMostKept = 1 << 14;
 // Elements of a sum that one lane may add up before it counts as long: in f32, each addition is off
 // by a part of what is there so far.
 constexpr int64_t kMostAdded = 1 << 13;
+// So many lanes to one column are too many.
+constexpr int kFewColumns = 4, kFewCostlyColumns = 2;
 // Elements that are combined without a loop, each with code of its own.
 constexpr int64_t kMostWrittenOut = 8;
 
@@ -100,6 +102,7 @@ struct FusionEmitter::Reduction {
   size_t count;                // of arrays
   std::vector<int64_t> sizes;  // of the reduced dimensions, 1 for the others
   bool varies = false;         // the result does, over the lanes of the loops around it
+  bool has_lanes = false;      // they would be shared out among lanes
   bool vectors = false;        // the elements are shared out among lanes, each with sums of its own
   // Several accumulators hide the latency of the combination, but costly elements want the
   // registers.
@@ -128,6 +131,17 @@ struct FusionEmitter::Reduction {
     int minor = shape().rank() - 1;
     while (minor > 0 && shape().dim(minor) == 1) --minor;
     return minor;
+  }
+  // Whether lanes belong to the reduced elements: to those of rows, and to those of columns that
+  // are so few that most lanes would have nothing to do, or do something costly once per column.
+  bool HasLanes(int base_lanes, bool is_costly) const {
+    int last = Minor();
+    if (last < 0 || IsReduced(last)) return last >= 0 && shape().dim(last) > 1;
+    int64_t columns = 1;
+    for (; last >= 0 && !IsReduced(last); --last) columns *= shape().dim(last);
+    return last >= 0 && CombinerOpcode(*reduce.to_apply()).has_value() &&
+           shape().dim(last) >= 2 * base_lanes &&
+           columns < base_lanes / (is_costly ? kFewCostlyColumns : kFewColumns);
   }
   // Where `fold.count()` carried values of a level begin.
   ptrdiff_t First(size_t level) const { return static_cast<ptrdiff_t>(level * fold.count()); }
@@ -189,10 +203,8 @@ absl::StatusOr<Values> FusionEmitter::ReduceStep(Reduction& r, const ActiveNest&
 // The loop over the reduced elements: the results of all arrays.
 absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
   ActiveNest& nest = Open(static_cast<int>(r.reduce.id()), r.sizes);
-  const int minor = r.Minor();
   std::optional<Values> starts;
-  if (!r.varies && minor >= 0 && r.IsReduced(minor))
-    starts = r.fold.StartsOfLanes(initial, Product(r.sizes));
+  if (!r.varies && r.has_lanes) starts = r.fold.StartsOfLanes(initial, Product(r.sizes));
   r.vectors = starts.has_value();
   if (r.vectors) nest.levels = LevelsFor(nest, r.unroll * base_lanes_);
   if (Product(r.sizes) <= kMostWrittenOut && r.unroll > 1) nest.most_written_out = kMostWrittenOut;
@@ -221,9 +233,9 @@ absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
 absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, int result,
                                                 const Index& index) {
   Reduction r(*this, *instruction, index);
-  const int minor = r.Minor();
-  if (r.varies && minor >= 0 && r.IsReduced(minor) && r.shape().dim(minor) > 1)
-    KeepLanesForRows(index);
+  const bool is_costly = IsAnyCostly(*instruction->operand(0));
+  r.has_lanes = r.HasLanes(base_lanes_, is_costly);
+  if (r.varies && r.has_lanes) KeepLanesForRows(index);
 
   const int depth = DepthOf(index);
   const tile::TileBuilder::At at(b_, r.varies ? b_.depth() : depth);
@@ -236,7 +248,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
     in_vain_ = in_vain_ || mask_ != tile::kNoValue;
     mask_ = tile::kNoValue;
   }
-  if (IsAnyCostly(*instruction->operand(0))) r.unroll = 1;
+  if (is_costly) r.unroll = 1;
   if (!r.varies && Product(r.sizes) / (r.unroll * base_lanes_) > kMostAdded) r.fold.CarryLong();
   Values initial;
   for (size_t i = 0; i < r.count; ++i) {
