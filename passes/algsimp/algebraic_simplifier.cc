@@ -31,8 +31,17 @@ bool LosesSizes(const Instruction& old, const Instruction& replacement) {
          (replacement.opcode() == Opcode::kBroadcast && replacement.operand(0)->shape().IsScalar());
 }
 
+// Arithmetic of scales, which have neither a sign nor zero: -x is NaN, and x + 0 is not x.
+bool IsOfScales(const Instruction& instruction) {
+  constexpr OpcodeSet kChooses = {Opcode::kCopy,    Opcode::kConvert, Opcode::kSelect,
+                                  Opcode::kMaximum, Opcode::kMinimum, Opcode::kClamp};
+  return instruction.shape().IsArray() &&
+         instruction.shape().element_type() == ElementType::kF8E8M0FNU &&
+         IsElementwise(instruction.opcode()) && !kChooses.Has(instruction.opcode());
+}
+
 bool MayReplace(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
-  return !LosesSizes(old, replacement) &&
+  return !LosesSizes(old, replacement) && !IsOfScales(old) &&
          (!old.has_control_edges() || HandsOnControlEdges(old, replacement, first_new)) &&
          Compatible(old.shape(), replacement.shape()) &&
          CarriesSharding(old, replacement, first_new);

@@ -129,7 +129,6 @@ Instruction* SubtractConstant(Instruction* subtract, Rewriter& rewriter) {
   Instruction* x = subtract->operand(0);
   Instruction* c = subtract->operand(1);
   if (x->IsConstant()) return nullptr;
-  if (c->shape().element_type() == ElementType::kF8E8M0FNU) return nullptr;  // has no -c
   if (c->IsConstant()) return rewriter.Add(x, rewriter.Negate(c));
   if (c->opcode() != Opcode::kBroadcast || !c->operand(0)->IsConstant()) return nullptr;
   return rewriter.Add(x, BroadcastAs(rewriter, rewriter.Negate(c->operand(0)), c));
