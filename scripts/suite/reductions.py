@@ -151,3 +151,10 @@ def pooling(x):
     size, step = (1, 2, 2, 1), (1, 2, 2, 1)
     most = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), step, "SAME")
     return most, lax.reduce_window(x, 0.0, lax.add, size, step, "VALID") / 4
+
+
+@program(symmetric((16, 1000), 1), symmetric((8, 768), 1))
+def few_rows(logits, states):
+    """Softmax of 16 rows, and 8 rows less their mean by their deviation."""
+    centred = states - jnp.mean(states, -1, keepdims=True)
+    return jax.nn.softmax(logits), centred / jnp.std(states, -1, keepdims=True)

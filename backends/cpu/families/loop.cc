@@ -12,6 +12,7 @@
 #include "lib/analysis/cost.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/fusion/row_fusion.h"
 
 namespace hlo::cpu {
 namespace {
@@ -97,6 +98,16 @@ class LoopEmission {
                                            kMostReduced * reduce.shape().element_count();
   }
 
+  // Whether something is reduced along the rows of the largest output, for all of a row: pieces of
+  // it would each do that again.
+  bool HasRowSums() const {
+    const int64_t elements = Product(main_dims_);
+    return std::any_of(frame_.body.begin(), frame_.body.end(), [&](const Instruction* i) {
+      return i->opcode() == Opcode::kReduce && ReducesRows(*i) && RowSize(*i) > 1 &&
+             i->operand(0)->shape().element_count() / RowSize(*i) < elements;
+    });
+  }
+
   // Little enough code to have it several times.
   bool IsShort() const {
     constexpr size_t kMostInstructions = 12;
@@ -146,7 +157,8 @@ class LoopEmission {
     int64_t tasks = 1;
     while (outer < std::min(cut, RowGroups(nest)) && tasks < 64) tasks *= nest.groups[outer++].size;
     int64_t chunk = nest.groups[outer].size;
-    if (outer == cut && tasks < 32) chunk = ChunkOf(nest, cut, tasks);
+    if (outer == cut && tasks < 32 && (tasks == 1 || !HasRowSums()))
+      chunk = ChunkOf(nest, cut, tasks);
     const int64_t chunks = (nest.groups[outer].size + chunk - 1) / chunk;
     result_.task_count = plan_.serial ? 1 : tasks * chunks;
     // One task: everything is known, and nothing need be computed from the bounds.
