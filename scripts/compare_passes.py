@@ -48,6 +48,7 @@ PASSES = [
     ("cse", "after_layout", "cse{layout_sensitive}"),
     ("cse", "", "cse"),
     ("dce", "", "dce"),
+    ("dot-library-rewriter", "", "dot-library-rewriter"),
     ("dot_decomposer", "", "dot_decomposer"),
     ("dynamic-dimension-simplifier", "", "dynamic-dimension-simplifier"),
     ("dynamic_padder", "", "dynamic_padder"),
