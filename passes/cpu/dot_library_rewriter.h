@@ -8,9 +8,9 @@
 //
 // A fusion begins with one operation. It grows breadth first: upwards by operands that it alone
 // reads, downwards by the only reader of its result, and by fusions for the same library next to
-// it, until it has 100 instructions, parameters included. Then it is looked at anew, because what
-// was read in two places may be read in one by now. The operations are tried from the result of the
-// computation on, functions of elements after all others.
+// it, however large, as long as it has fewer than 100 instructions, parameters included. Then it is
+// looked at anew, because what was read in two places may be read in one by now. The operations are
+// tried from the result of the computation on, functions of elements after all others.
 //
 // Options, with the names of XLA's flags and the values that they have in jaxlib 0.10.2, which
 // makes one fusion of each product and each convolution, and lets those of reductions grow:
