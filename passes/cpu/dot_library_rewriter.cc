@@ -59,7 +59,7 @@ class ComputationFuser {
       context_.Count("fusions");
       library_ = in_use->library;
       fusion_ = Fuse({&x, 1}, {.kind = FusionKind::kCustom, .name = library_->fusion_name});
-      fusion_->mutable_extras().backend_config = ConfigOf(*library_);
+      NameLibrary();
       if (!grows_) continue;
       while (TakeInNeighbours()) {
       }
@@ -132,12 +132,15 @@ class ComputationFuser {
       } else if (direction == Direction::kUp) {
         TakeIn(x);
       } else {
-        AbsorbUser(fusion_, x);
+        TakeOver(fusion_, x);
+        NameLibrary();
       }
       grown = true;
     }
     return grown;
   }
+
+  void NameLibrary() { fusion_->mutable_extras().backend_config = ConfigOf(*library_); }
 
   void TakeIn(Instruction* operand) {
     Absorb(operand, fusion_);
