@@ -142,6 +142,7 @@ class LoopEmission {
   absl::Status EmitTasks() {
     FusionEmitter::ActiveNest& nest = emitter_.Open(-1, main_dims_);
     SeparateRows(nest);
+    ArrangePieces(nest);
     const size_t last = nest.groups.size() - 1;
     const int64_t last_size = nest.groups[last].size;
     nest.levels = emitter_.LevelsFor(nest, WantedLanes(last_size));
@@ -191,6 +192,18 @@ class LoopEmission {
     }
     b_.EndLoop();
     return absl::OkStatus();
+  }
+
+  // Where single elements are put beside each other (pairs of indices, channels), each of these
+  // places is a loop around that over the elements of one, for which there are lanes.
+  void ArrangePieces(FusionEmitter::ActiveNest& nest) const {
+    constexpr int64_t kMostPieces = 4;
+    if (nest.groups.size() < 2 || !rows_.empty()) return;
+    const FusionEmitter::Group& pieces = nest.groups.back();
+    if (pieces.size > kMostPieces || nest.dims[pieces.first].breaks.empty() ||
+        nest.groups[nest.groups.size() - 2].size < base_lanes_)
+      return;
+    std::swap(nest.groups[nest.groups.size() - 2], nest.groups.back());
   }
 
   // Where loads are contiguous along another loop than the lanes': that loop runs in tiles around
