@@ -70,8 +70,7 @@ int64_t IndexEvaluation::MostIndices() const {
 bool IndexEvaluation::IsTooOften(const Instruction& producer) const {
   if (producer.opcode() == Opcode::kBroadcast) return false;
   const int64_t indices = IndicesOf(producer);
-  return indices > kMostIndices ||
-         (indices > 1 && IsForgetful(producer.opcode()));
+  return indices > kMostIndices || (indices > 1 && IsForgetful(producer.opcode()));
 }
 
 void IndexEvaluation::TakenIn(const Instruction& producer, const Instruction& inside) {

@@ -153,3 +153,9 @@ def train_step(x, first, second, labels, rate):
         return -jnp.mean(picked)
     value, slopes = jax.value_and_grad(loss)((first, second))
     return value, first - rate * slopes[0], second - rate * slopes[1]
+
+
+@program(symmetric((1000,), 1), symmetric((31,), 1))
+def convolve(sound, kernel):
+    """A sound of one channel and a kernel of 31: convolution and correlation."""
+    return jnp.convolve(sound, kernel, "full"), jnp.correlate(sound, kernel, "same")

@@ -103,6 +103,7 @@ absl::StatusOr<std::unique_ptr<ConvKernel>> MakeConv(const ConvSpec& spec, const
     ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> conv, MakeConv(serial, host));
     return std::make_unique<SerialConv>(std::move(conv));
   }
+  if (std::unique_ptr<ConvKernel> rows = MakeRowConv(spec, host)) return rows;
   ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> fast, MakeOneDnnConv(spec, host));
   if (fast == nullptr) fast = MakeImplicitConv(spec, host);
   if (fast != nullptr) return fast;

@@ -76,7 +76,7 @@ class ConvKernel {
   virtual absl::StatusOr<std::unique_ptr<KernelState>> MakeState() const {
     return std::unique_ptr<KernelState>();
   }
-  // "onednn", "implicit", "gemm", "zero".
+  // "rows", "onednn", "implicit", "gemm", "zero".
   virtual std::string_view engine() const = 0;
 };
 
@@ -85,6 +85,8 @@ absl::StatusOr<std::unique_ptr<ConvKernel>> MakeConv(const ConvSpec& spec, const
 
 // The implementations, for tests: MakeConv takes the first that says yes, from below.
 absl::StatusOr<std::unique_ptr<ConvKernel>> MakeGemmConv(const ConvSpec& spec, const Host& host);
+// Null where results are many per group, or not beside each other.
+std::unique_ptr<ConvKernel> MakeRowConv(const ConvSpec& spec, const Host& host);
 // Null where most of the work would be wasted.
 std::unique_ptr<ConvKernel> MakeImplicitConv(const ConvSpec& spec, const Host& host);
 // Null where oneDNN has no fast implementation.

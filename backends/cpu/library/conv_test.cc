@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/library/omp_shim.h"
+#include "backends/cpu/library/test_hosts.h"
 
 namespace hlo::cpu {
 namespace {
@@ -251,6 +252,11 @@ std::vector<TestConv> Cases() {
       {Spec({Dim(9, 5, 1, 1, 1, 1, 2), Dim(8, 4, 1, 0, 1, 1, 2)}, 13, 2, 33),
        "gradient of a kernel with stride 2"},
       {Spec({Dim(5, 2, 2), Dim(6, 3)}, 2, 7, 9), "windows that see nothing but input"},
+      {Spec({Dim(300, 31, 1, 15, 15)}, 1, 1, 1), "one channel of sound"},
+      {Spec({Dim(9, 3, 2, 1, 1), Dim(40, 5, 1, 2, 2, 1, 2)}, 2, 1, 3), "one channel of an image"},
+      {Spec({Dim(7, 3), Dim(23, 4)}, 2, 6, 4, 2), "two results per group"},
+      {Spec({Dim(8, 3, 1, -1, 3, 1, 1, true), Dim(30, 5, 1, 3, -2, 1, 1, true)}, 1, 5, 5, 5),
+       "channels by themselves, backwards"},
   };
 }
 
@@ -271,6 +277,25 @@ TEST_CASE("convolutions agree with their definition", "[cpu][conv]") {
       if (implicit != nullptr) CheckKernel<float>(spec, *implicit, 1e-6);
     }
   }
+}
+
+TEST_CASE("rows of few results", "[cpu][conv]") {
+  int found = 0;
+  for (const Host& host : HostsOfEachLevel()) {
+    for (const TestConv& c : Cases()) {
+      for (const Order order : {Order::kChannelsLast, Order::kChannelsFirst, Order::kGradient}) {
+        ConvSpec spec = Finish(c.spec, order);
+        CAPTURE(c.name, static_cast<int>(order), static_cast<int>(host.level));
+        const auto rows = MakeRowConv(spec, host);
+        if (rows == nullptr) continue;
+        ++found;
+        CheckKernel<float>(spec, *rows, 1e-6);
+        spec.lhs_type = spec.rhs_type = spec.out_type = E::kF64;
+        CheckKernel<double>(spec, *MakeRowConv(spec, host), 1e-14);
+      }
+    }
+  }
+  CHECK(found >= 5);
 }
 
 TEST_CASE("constant kernels", "[cpu][conv]") {

@@ -71,6 +71,11 @@ struct GemvKernels {
   ByRowFn by_row[kStoredAsCount] = {};
 };
 
+// out[i] = sum over t of weights[t] * in[offsets[t] + i] for i < n.
+template <class T>
+using RowsFn = void (*)(const T* in, const int64_t* offsets, const T* weights, int64_t taps, T* out,
+                        int64_t n);
+
 struct KernelTable {
   GemmKernels<float> f32;
   GemmKernels<double> f64;
@@ -87,11 +92,15 @@ struct KernelTable {
   GemmKernels<float> bf16_tiles;
   GemmKernels<uint32_t> byte_tiles[4];
   GemvKernels gemv;
+  RowsFn<float> rows_f32 = nullptr;
+  RowsFn<double> rows_f64 = nullptr;
   FftKernels<float> fft_f32;
   FftKernels<double> fft_f64;
 
   template <class T>
   const GemmKernels<T>& gemm() const;
+  template <class T>
+  RowsFn<T> rows() const;
 };
 
 template <>
@@ -109,6 +118,15 @@ inline const GemmKernels<uint32_t>& KernelTable::gemm<uint32_t>() const {
 template <>
 inline const GemmKernels<uint64_t>& KernelTable::gemm<uint64_t>() const {
   return u64;
+}
+
+template <>
+inline RowsFn<float> KernelTable::rows<float>() const {
+  return rows_f32;
+}
+template <>
+inline RowsFn<double> KernelTable::rows<double>() const {
+  return rows_f64;
 }
 
 // The kernels for an instruction set.

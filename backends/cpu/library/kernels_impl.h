@@ -379,6 +379,39 @@ GemmKernels<uint32_t> MakeQuads([[maybe_unused]] GemmKernels<uint32_t> k,
 #endif
 }
 
+// Weighted sums of shifted rows, so many vectors at a time.
+template <int kVectors, class T>
+void AddRows(const T* in, const int64_t* offsets, const T* weights, int64_t taps, T* out) {
+  constexpr int kLanes = VectorOf<T>::kLanes;
+  Vector<T> sums[kVectors] = {};
+  for (int64_t t = 0; t < taps; ++t) {
+    const Vector<T> weight = Splat(weights[t]);
+    const T* const row = in + offsets[t];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sums[v] += weight * Load(row + v * kLanes);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) Store(out + v * kLanes, sums[v]);
+}
+
+template <class T>
+void Rows(const T* in, const int64_t* offsets, const T* weights, int64_t taps, T* out, int64_t n) {
+  constexpr int kLanes = VectorOf<T>::kLanes, kBlock = 8;
+  int64_t i = 0;
+  for (; i + kBlock * kLanes <= n; i += kBlock * kLanes)
+    AddRows<kBlock>(in + i, offsets, weights, taps, out + i);
+  for (; i + kLanes <= n; i += kLanes) AddRows<1>(in + i, offsets, weights, taps, out + i);
+  if (i < n && n >= kLanes) {
+    AddRows<1>(in + n - kLanes, offsets, weights, taps, out + n - kLanes);
+    return;
+  }
+  for (; i < n; ++i) {
+    T sum = 0;
+    for (int64_t t = 0; t < taps; ++t) sum += weights[t] * in[offsets[t] + i];
+    out[i] = sum;
+  }
+}
+
 KernelTable MakeTable() {
   KernelTable table;
   table.f32 = MakeGemm<float>();
@@ -394,6 +427,8 @@ KernelTable MakeTable() {
   table.gemv.by_row[static_cast<int>(StoredAs::kSame)] = ByRowAny<float>;
   table.gemv.by_row[static_cast<int>(StoredAs::kBf16)] = ByRowAny<Bf16Bits>;
   table.gemv.by_row[static_cast<int>(StoredAs::kF16)] = ByRowAny<F16Bits>;
+  table.rows_f32 = Rows<float>;
+  table.rows_f64 = Rows<double>;
   table.fft_f32 = MakeFftKernels<float>();
   table.fft_f64 = MakeFftKernels<double>();
   return table;
