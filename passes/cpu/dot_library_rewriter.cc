@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostInstructions = 100;  // in a fusion that takes in one more
 
 struct LibraryInUse {
-  const CpuLibrary* library;
+  const CpuLibrary* rules;
   LibraryFusionTypes types;
 };
 
@@ -55,9 +55,9 @@ class ComputationFuser {
       const LibraryInUse* const in_use = LibraryFor(*x);
       if (in_use == nullptr) continue;
       if (!MayRewrite()) return changed_;
-      context_.Passed(*x, "becomes `{}`", in_use->library->fusion_name);
+      context_.Passed(*x, "becomes `{}`", in_use->rules->fusion_name);
       context_.Count("fusions");
-      library_ = in_use->library;
+      library_ = in_use->rules;
       fusion_ = Fuse({&x, 1}, {.kind = FusionKind::kCustom, .name = library_->fusion_name});
       NameLibrary();
       if (!grows_) continue;
@@ -94,8 +94,8 @@ class ComputationFuser {
       return nullptr;
     }
     for (const LibraryInUse& in_use : libraries_) {
-      if (!in_use.library->begins(x, in_use.types)) continue;
-      const Decision takes = in_use.library->takes(x, features_);
+      if (!in_use.rules->begins(x, in_use.types)) continue;
+      const Decision takes = in_use.rules->takes(x, features_);
       if (takes) {
         grows_ = in_use.types.Grows(x);
         return &in_use;
