@@ -99,8 +99,8 @@ class RowConv final : public ConvKernel {
           const ConvDim& dim = spec_.spatial[d];
           const int64_t k = rest % dim.kernel;
           rest /= dim.kernel;
-          const int64_t first = is_padded_ ? std::max<int64_t>(dim.pad_low, 0) : 0;
-          offset += (k * dim.rhs_dilation - dim.pad_low + first) * steps_[d];
+          // What padding puts before the input is in the copy; what it cuts off is passed over.
+          offset += (k * dim.rhs_dilation + std::max<int64_t>(-dim.pad_low, 0)) * steps_[d];
           weight += (dim.reversed ? dim.kernel - 1 - k : k) * dim.rhs_stride;
         }
         offsets_.push_back(offset);
