@@ -294,17 +294,20 @@ class ComputationFuser {
       if (IsSmallConstant(*x)) constants.push_back(x);
     }
     for (Instruction* constant : constants) {
+      bool fused = false;
       for (Instruction* reader : constant->users()) {
         Kernel* const kernel = Find(reader);
         if (kernel == nullptr || !reader->is_used() || !KeepsScatter(*constant, *reader)) continue;
-        if (!context_.MayRewrite()) return changed;
+        if (!context_.MayRewrite()) return changed || fused;
         context_.Passed(*constant, "fused into `{}`", reader->name());
         context_.Count("constants fused");
         BecomeFusion(*kernel);
         Absorb(constant, kernel->instruction);
-        changed = true;
+        fused = true;
       }
-      if (!constant->is_used()) computation_.Remove(constant);
+      changed |= fused;
+      // One that nobody read before is for `dce`.
+      if (fused && !constant->is_used()) computation_.Remove(constant);
     }
     return changed;
   }
