@@ -7,6 +7,7 @@
 #include <set>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/async_chain.h"
 #include "lib/support/diagnostic.h"
 #include "passes/layout_copy.h"
 #include "passes/rule_names.h"
@@ -241,7 +242,7 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
 absl::StatusOr<bool> RewritePass::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.Computations(module, rules_.roots())) {
-    if (skip_entry_ && computation->is_entry()) continue;
+    if ((skip_entry_ && computation->is_entry()) || IsAsyncBody(*computation)) continue;
     ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
     changed |= rewritten;
   }

@@ -10,10 +10,10 @@
 //
 // Requires: nothing.  Ensures: with `run_to_fixed_point`, no rule of the chosen options applies
 // outside fusion bodies; dead code that rules leave behind stays.
-// Leaves alone: fusion bodies, instructions with control edges (but for some reshapes, which hand
-// them on), shardings that the replacement does not carry, side effects, arithmetic of f8e8m0fnu,
-// which has neither a sign nor zero. Four rules keep values
-// where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction
+// Leaves alone: fusion bodies, what runs asynchronously, instructions with control edges (but for
+// some reshapes, which hand them on), shardings that the replacement does not carry, side effects,
+// arithmetic of f8e8m0fnu, which has neither a sign nor zero. Four rules keep values where XLA's do
+// not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction
 // of dimensions of size 1 keeps a start value that is not the identity, and max(clamp(lo, x, hi),
 // lo) is the clamp only for constant bounds in order. Slices of reshapes are moved where newer
 // releases do it, also where the result has one dimension.

@@ -1,18 +1,15 @@
 // Rules rooted at dynamic-slice and dynamic-update-slice.
 #include <algorithm>
 
-#include "lib/ir/async_chain.h"
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
 namespace {
 
-// One start per dimension; the old form has them in one array. What runs asynchronously stays as
-// it is.
+// One start per dimension; the old form has them in one array.
 bool HasScalarStarts(const Instruction* op, int first) {
-  return !IsAsyncBody(*op->parent()) &&
-         op->operand_count() == first + op->operand(0)->shape().rank() &&
+  return op->operand_count() == first + op->operand(0)->shape().rank() &&
          (op->operand_count() == first || op->operand(first)->shape().IsScalar());
 }
 
@@ -53,9 +50,7 @@ Instruction* Sum(Rewriter& rewriter, Instruction* start, Instruction* other) {
 
 // A slice of the whole  =>  the operand
 Instruction* DynamicSliceOfWhole(Instruction* slice, Rewriter&) {
-  return !IsAsyncBody(*slice->parent()) && Compatible(slice->operand(0)->shape(), slice->shape())
-             ? slice->operand(0)
-             : nullptr;
+  return Compatible(slice->operand(0)->shape(), slice->shape()) ? slice->operand(0) : nullptr;
 }
 
 // Starts of dimensions that are taken whole  =>  0
@@ -190,7 +185,6 @@ Instruction* UpdateOfUpdate(Instruction* update, Rewriter& rewriter) {
 
 // An update of everything  =>  the update;  of nothing  =>  the operand
 Instruction* UpdateWhole(Instruction* update, Rewriter&) {
-  if (IsAsyncBody(*update->parent())) return nullptr;
   if (Compatible(update->operand(1)->shape(), update->shape())) return update->operand(1);
   return update->operand(1)->shape().IsZeroSized() ? update->operand(0) : nullptr;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/ir/async_chain.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -98,6 +99,7 @@ absl::Status Canonicalize(Instruction* conditional) {
 absl::StatusOr<bool> ConditionalCanonicalizer::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> conditionals;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kConditional})) {
+    if (IsAsyncBody(*computation)) continue;  // holds one operation
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kConditional && NeedsTuples(*instruction))
         conditionals.push_back(instruction);

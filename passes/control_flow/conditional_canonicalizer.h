@@ -7,7 +7,7 @@
 // that others call, too, is copied first.
 //
 // Requires: nothing.  Ensures: operands (but the index), branch parameters and results of
-// conditionals outside fusion bodies are tuples.
+// conditionals outside fusion bodies are tuples, but of those that run asynchronously.
 #pragma once
 
 #include "passes/pass.h"

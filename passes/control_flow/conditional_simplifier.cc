@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/async_chain.h"
 #include "passes/control_flow/branch_select.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/rewrite.h"
@@ -293,6 +294,7 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
 absl::StatusOr<bool> ConditionalSimplifier::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> conditionals;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kConditional})) {
+    if (IsAsyncBody(*computation)) continue;  // holds one operation
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kConditional && instruction->sharding() == nullptr &&
           !CallsChannels(*instruction))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
 #include "lib/support/contains.h"
 #include "passes/rewrite.h"
@@ -170,6 +171,7 @@ absl::StatusOr<bool> CpuSmallDots::Run(Module& module, PassContext& context) {
   const absl::flat_hash_set<const Computation*> loops = LoopComputations(module);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
+    if (IsAsyncBody(*computation)) continue;  // holds one operation
     const bool in_loop = loops.contains(computation);
     for (Instruction* dot : computation->PostOrder()) {
       if (dot->opcode() != Opcode::kDot || !IsSmall(*dot, in_loop)) continue;

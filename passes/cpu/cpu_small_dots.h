@@ -11,7 +11,8 @@
 // Requires: nothing.  Leaves alone: products with more than 8192 multiplications in a loop, or,
 // anywhere, more than 1024 per entry of a batch of at least 16 and a right matrix larger than 32 by
 // 1, 16 by 4 and 8 by 16; such whose vectors do not lie side by side in memory; those of pred, of
-// dynamic shapes, without contracting dimensions, or with an `algorithm`; fusion bodies.
+// dynamic shapes, without contracting dimensions, or with an `algorithm`; fusion bodies, and what
+// runs asynchronously.
 #pragma once
 
 #include "passes/pass.h"

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/async_chain.h"
 #include "lib/support/contains.h"
 #include "passes/rewrite.h"
 
@@ -124,6 +125,7 @@ class Remover {
   absl::StatusOr<bool> Run() {
     bool changed = false;
     for (Computation* computation : context_.NonFusionComputations(module_)) {
+      if (IsAsyncBody(*computation)) continue;  // has no place for conversions
       for (Instruction* instruction : computation->PostOrder()) {
         if (IsKeptMixed(instruction->opcode()) || !IsMixed(*instruction)) continue;
         if (effects_.Of(*instruction) ||

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/ir/async_chain.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -84,6 +85,7 @@ absl::StatusOr<bool> ElementTypeConverter::Run(Module& module, PassContext& cont
 
 absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computation,
                                                             PassContext& context) {
+  if (IsAsyncBody(computation)) return false;  // has no place for conversions
   bool changed = false;
   for (Instruction* instruction : computation.PostOrder()) {
     if (IsLeftAlone(*instruction)) continue;

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/region.h"
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/async_chain.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 #include "passes/precision/float_support.h"
@@ -160,7 +161,7 @@ class Normalizer {
     FindKeptCombiners(computations);
     bool changed = false;
     for (Computation* computation : computations) {
-      if (kept_.contains(computation)) continue;
+      if (kept_.contains(computation) || IsAsyncBody(*computation)) continue;
       for (Instruction* instruction : computation->PostOrder()) {
         if (instruction->is_dead() || !IsToChange(*instruction) || IsSupported(*instruction))
           continue;
