@@ -84,9 +84,14 @@ Instruction* LargestMagnitude(Instruction* x, Rewriter& b) {
 }
 
 // Along what lies side by side in the result.
-Instruction* BiasEverywhere(Instruction* bias, Shape result, Rewriter& b) {
+absl::StatusOr<Instruction*> BiasEverywhere(const Instruction& call, Instruction* bias,
+                                            Shape result, Rewriter& b) {
   const Shape shape = result.WithMissingLayoutsFilled();
-  return b.Broadcast(bias, shape.dims(), {shape.layout().minor_to_major[0]});
+  const int64_t dim = shape.layout().minor_to_major[0];
+  if (bias->shape().rank() != 1 || bias->shape().dim(0) != shape.dim(static_cast<int>(dim)))
+    return Error(call.loc(), "the bias of `{}`, `{}`, is no vector of dimension {} of `{}`",
+                 call.name(), bias->shape(), dim, result);
+  return b.Broadcast(bias, shape.dims(), {dim});
 }
 
 // Batch dimensions that there are.
@@ -161,9 +166,16 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
   x = Scaled(x, gemm.alpha_real, gemm.alpha_imag, b);
   int next = 2;
   Instruction* const addend = gemm.beta != 0 ? call.operand(next++) : nullptr;
+  if (addend != nullptr && !SameDimensions(addend->shape(), x->shape()))
+    return Error(call.loc(), "`{}` adds `{}` to a product of shape `{}`", call.name(),
+                 addend->shape(), x->shape());
   for (int side = 0; is_f8 && side < 2; ++side) x = Rescaled(x, call.operand(next++), b);
   if (addend != nullptr) x = b.Add(x, Scaled(In(type, addend, b), gemm.beta, 0, b));
-  if (parts.has_bias) x = b.Add(x, BiasEverywhere(In(type, call.operand(next++), b), result, b));
+  if (parts.has_bias) {
+    ASSIGN_OR_RETURN(Instruction* const bias,
+                     BiasEverywhere(call, In(type, call.operand(next++), b), result, b));
+    x = b.Add(x, bias);
+  }
   Instruction* const y = Activated(parts.activation, x, b);
   std::vector<Instruction*> values = {
       yields_f8 ? AsF8(Rescaled(y, call.operand(next), b), declared, b) : y};
