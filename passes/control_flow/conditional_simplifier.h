@@ -15,9 +15,10 @@
 //   5. Elements of a branch's tuple parameter that the branch does not read go.
 //
 // Requires: nothing.  Leaves alone: conditionals that run asynchronously, with shardings, with
-// sends, receives or other instructions on channels in a branch; in 4 those with control edges, with side effects, or of a
-// scheduling group, and branches that only pass arrays on, which cost nothing; branches that
-// `inlineable="false"` keeps as calls. Unused computations are left to `dce`.
+// sends, receives or other instructions on channels in a branch; in 4 those with control edges,
+// with side effects, or of a scheduling group, and branches that only pass arrays on, which cost
+// nothing; branches that `inlineable="false"` keeps as calls. Unused computations are left to
+// `dce`.
 #pragma once
 
 #include "passes/pass.h"
