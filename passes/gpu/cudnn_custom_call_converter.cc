@@ -20,6 +20,11 @@ absl::Status CheckFits(const Instruction& call) {
       return Error(call.loc(), "operand {} of `{}` is `{}`, `{}` takes `{}`", i, call.name(),
                    call.operand(i)->shape(), computation.name(), computation.parameter(i)->shape());
   }
+  for (const Instruction* parameter : computation.parameters()) {
+    if (!parameter->is_used())
+      return Error(call.loc(), "`{}` does not read `{}`, as a fusion does with all its parameters",
+                   computation.name(), parameter->name());
+  }
   if (!Compatible(call.shape(), computation.root()->shape()))
     return Error(call.loc(), "`{}` is `{}`, `{}` yields `{}`", call.name(), call.shape(),
                  computation.name(), computation.root()->shape());
