@@ -179,6 +179,8 @@ class ComputationFuser {
 
   Decision ShouldFuse(const Instruction& consumer, int i) {
     const Instruction& producer = *consumer.operand(i);
+    if (consumer.IsFusion() && !consumer.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
+      return No("`{}` writes over its operands", consumer.name());
     if (producer.IsConstant() && !producer.shape().IsEffectiveScalar())
       return No("it is a constant array");
     if (IsDotIntoAdd(producer, consumer)) return Yes();

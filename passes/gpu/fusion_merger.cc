@@ -53,6 +53,8 @@ Decision MayTakeIn(const Instruction& reader, const Instruction& loop) {
   if (!IsKind(reader, FusionKind::kLoop) && !reduces)
     return No("`{}` is no fusion that is a loop or reduces", reader.name());
   if (reader.has_control_edges()) return No("`{}` has control edges", reader.name());
+  if (!reader.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
+    return No("`{}` writes over its operands", reader.name());
   if (reduces) {
     if (Decision suits = SuitsReduction(loop, reader); !suits) return suits;
   }
