@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kMostIndicesGiven = 128;
 
 constexpr FusionTarget kTargets[] = {
-    {.name = "cpu", .keeps_rows = true, .one_loop = true, .max_outputs = 8},
+    {.name = "cpu", .keeps_rows = true, .one_loop = true, .rolls = true, .max_outputs = 8},
     {.name = "gpu",
      .row_kernels = true,
      .repeats_simple = true,

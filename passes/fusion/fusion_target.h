@@ -26,6 +26,8 @@ struct FusionTarget {
   // All outputs are computed in one loop: they have as many elements as the largest, or are one for
   // each row of it. Else there are several kernels in turn.
   bool one_loop = false;
+  // Rolls (rolls.h) of what lies in memory cost no more than slices of it.
+  bool rolls = false;
   // A fusion may hold one dot, scaled-dot or convolution, with elementwise operations after it.
   bool products = false;
   // What fusion passes build at most; given fusions may have more.

@@ -11,6 +11,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/index_evaluation.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/fusion/rolls.h"
 #include "passes/fusion/row_fusion.h"
 #include "passes/fusion/row_groups.h"
 
@@ -20,7 +21,8 @@ namespace {
 constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
 constexpr size_t kMaxReaders = 8;
 constexpr int64_t kMaxRowOutputs = 4;
-constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
+constexpr size_t kMostBorders = 6;  // at which the innermost loop is cut
+constexpr int kMaxSearch = 512;     // instructions looked at to see whether one group needs another
 
 // Instructions that become one kernel. `root` is the last one.
 struct Group {
@@ -33,6 +35,8 @@ struct Group {
   bool is_plain = false;
   std::vector<Instruction*> more_outputs = {};  // besides the root
   int64_t row_size = 0;                         // of what reductions inside reduce
+  bool has_rolls = false;                       // besides the root
+  std::vector<int64_t> borders = {};            // where rolls cut the innermost loop
 };
 
 bool IsPlainMember(const Instruction& instruction, Shape shape) {
@@ -132,7 +136,12 @@ class Fuser {
       group.has_reduce = true;
       group.row_size = RowSize(*instruction);
     }
-    group.is_plain &= IsPlainMember(*instruction, group.root->shape());
+    if (instruction->opcode() == Opcode::kConcatenate) {
+      group.has_rolls = true;
+      AddBorders(InnermostBorders(RollOf(*instruction), instruction->shape()), group.borders);
+    } else {
+      group.is_plain &= IsPlainMember(*instruction, group.root->shape());
+    }
     group_of_[instruction] = target;
     context_.Count("instructions fused");
   }
@@ -141,8 +150,10 @@ class Fuser {
 
   // Puts an elementwise instruction that several kernels read, or others besides one, into these
   // kernels, which become one: its result is then read from a register where it was from memory.
+  // Rolls that nobody else reads, too.
   bool JoinAsOutput(Instruction* instruction) {
-    if (!IsFusibleElementwise(*instruction) || instruction->is_root() ||
+    const bool is_roll = instruction->opcode() == Opcode::kConcatenate;
+    if ((!is_roll && !IsFusibleElementwise(*instruction)) || instruction->is_root() ||
         instruction->shape().element_count() == 1)
       return false;
     std::vector<int> targets;
@@ -152,11 +163,16 @@ class Fuser {
       if (group < 0 || !IsPlainFor(*instruction, groups_[static_cast<size_t>(group)]) ||
           !IsFusibleElementwise(*use.user)) {
         has_other_users = true;
+      } else if (is_roll ? !MayJoinAsRoll(*instruction, groups_[static_cast<size_t>(group)])
+                         : IsRolledIn(*instruction, group)) {
+        return false;
       } else if (std::find(targets.begin(), targets.end(), group) == targets.end()) {
         targets.push_back(group);
       }
     }
-    if (targets.empty() || !MayMerge(targets, *instruction, has_other_users)) return false;
+    if (targets.empty() || (is_roll && has_other_users) ||
+        !MayMerge(targets, *instruction, has_other_users))
+      return false;
     std::sort(targets.begin(), targets.end());
     for (size_t i = 1; i < targets.size(); ++i) Merge(targets[0], targets[i]);
     Join(instruction, targets[0]);
@@ -200,14 +216,22 @@ class Fuser {
                 bool is_output) const {
     int64_t computed = 1;
     int outputs = is_output ? 1 : 0;
+    std::vector<int64_t> borders;
+    if (instruction.opcode() == Opcode::kConcatenate)
+      borders = InnermostBorders(RollOf(instruction), instruction.shape());
     for (const int target : targets) {
       const Group& group = groups_[static_cast<size_t>(target)];
       computed += group.computed;
       outputs += 1 + static_cast<int>(group.more_outputs.size());
+      AddBorders(group.borders, borders);
     }
-    const bool is_plain = absl::c_all_of(
-        targets, [&](int target) { return groups_[static_cast<size_t>(target)].is_plain; });
-    if (computed > MostComputed(is_plain) || outputs > target_.max_outputs) return false;
+    const bool is_plain = absl::c_all_of(targets, [&](int target) {
+      const Group& group = groups_[static_cast<size_t>(target)];
+      return group.is_plain && !group.has_rolls;
+    });
+    if (computed > MostComputed(is_plain) || outputs > target_.max_outputs ||
+        borders.size() > kMostBorders)
+      return false;
     return !Needs(targets, instruction);
   }
 
@@ -264,6 +288,8 @@ class Fuser {
                               other.more_outputs.end());
     group.members.insert(group.members.end(), other.members.begin(), other.members.end());
     group.computed += other.computed;
+    group.has_rolls |= other.has_rolls;
+    AddBorders(other.borders, group.borders);
     for (const Instruction* member : other.members) group_of_[member] = into;
     other.members.clear();
     other.more_outputs.clear();
@@ -410,7 +436,8 @@ class Fuser {
   // Whether it may be computed where members of the group read it.
   bool MayJoin(const Instruction& instruction, int number) const {
     const Group& group = groups_[static_cast<size_t>(number)];
-    if (group.computed >= MostComputed(IsPlainFor(instruction, group))) return false;
+    if (group.computed >= MostComputed(IsPlainFor(instruction, group) && !group.has_rolls))
+      return false;
     if (group.root->operand_count() > target_.max_operands) return false;
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
@@ -419,12 +446,49 @@ class Fuser {
                               : target_.keeps_rows && ReduceMayJoinLoops(instruction, *group.root)))
       return false;
     if (opcode == Opcode::kReduce && MovesElements(group.members)) return false;
-    if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
+    if (opcode == Opcode::kConcatenate && !MayJoinAsRoll(instruction, group)) return false;
+    if (opcode != Opcode::kConcatenate && IsRolledIn(instruction, number)) return false;
     if (ReadsUpdated(instruction, *group.root)) return false;
     if (IsComputedTooOften(instruction, number)) return false;
     return std::all_of(instruction.uses().begin(), instruction.uses().end(), [&](const Use& use) {
       const bool is_inside = group_of_.Get(use.user) == number || IsCopied(*use.user);
       return !is_inside || UseAllowsFusion(instruction, *use.user, use.operand_index, group);
+    });
+  }
+
+  // ---- rolls ----
+
+  // The loops of a concatenation are cut where its pieces end, but pieces of one array are read
+  // like slices of it. Only the innermost loop is cut then, a few times.
+  bool MayJoinAsRoll(const Instruction& concatenate, const Group& group) const {
+    const Shape shape = concatenate.shape();
+    if (!target_.rolls || !group.is_plain || !SameDimensions(shape, group.root->shape()))
+      return false;
+    const Roll roll = RollOf(concatenate);
+    if (roll.array == nullptr || !FitsLoops(roll, shape)) return false;
+    std::vector<int64_t> borders = group.borders;
+    AddBorders(InnermostBorders(roll, shape), borders);
+    return borders.size() <= kMostBorders;
+  }
+
+  static void AddBorders(const std::vector<int64_t>& more, std::vector<int64_t>& borders) {
+    for (const int64_t border : more) {
+      if (!Contains(borders, border)) borders.push_back(border);
+    }
+  }
+
+  // Whether a roll inside the group reads it, by slices or as a whole: it is in memory, or it would
+  // be computed for each roll again.
+  bool IsRolledIn(const Instruction& instruction, int number) const {
+    const auto is_roll = [&](const Instruction* user) {
+      return user->opcode() == Opcode::kConcatenate && group_of_.Get(user) == number &&
+             user != groups_[static_cast<size_t>(number)].root;
+    };
+    if (!groups_[static_cast<size_t>(number)].has_rolls) return false;
+    return absl::c_any_of(instruction.uses(), [&](const Use& use) {
+      if (is_roll(use.user)) return instruction.opcode() != Opcode::kSlice;
+      return use.user->opcode() == Opcode::kSlice &&
+             absl::c_any_of(use.user->uses(), [&](const Use& u) { return is_roll(u.user); });
     });
   }
 

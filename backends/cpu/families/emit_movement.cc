@@ -1,5 +1,6 @@
 // Emission of opcodes that move elements, as far as the CPU has something of its own to say; the
 // others are in backends/codegen/movement.h.
+#include <algorithm>
 #include <utility>
 
 #include "backends/cpu/families/fusion_emitter.h"
@@ -17,6 +18,7 @@ absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction
   if (instruction->opcode() == Opcode::kReduce) return EmitReduce(instruction, result, index);
   if (instruction->opcode() == Opcode::kReduceWindow)
     return EmitReduceWindow(instruction, result, index);
+  if (instruction->opcode() == Opcode::kConcatenate) return EmitConcatenate(instruction, index);
   if (const auto rule = Movement<FusionEmitter>::RuleOf(instruction->opcode()))
     return rule(*this, *instruction, index);
   using Method = absl::StatusOr<Value> (FusionEmitter::*)(const Instruction*, const Index&);
@@ -45,6 +47,68 @@ absl::StatusOr<Value> FusionEmitter::EmitReshape(const Instruction* instruction,
   if (const auto it = buffers_.find(operand); it != buffers_.end())
     return LoadElement(it->second, Linear(index, dims));
   return Emit(operand, MapReshape(dims, operand->shape().dims(), index));
+}
+
+// ---- concatenations ----
+
+// Whether the loop of `affine` ran in one with the lanes', which is corrected: what is emitted now
+// is emitted again.
+bool FusionEmitter::SeparateFromLanes(const Affine& affine) {
+  for (const Term& term : affine.terms) {
+    const Variable& variable = variables_[term.variable];
+    if (variable.nest < 0) continue;
+    const ActiveNest& nest = *nests_[variable.nest];
+    for (const Group& group : nest.groups) {
+      if (variable.dim < group.first || variable.dim >= group.last) continue;
+      plan_.Separate(*nest.plan, variable.dim);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Where element `affine` of the dimension of the roll lies in its array. The same for all lanes.
+Affine FusionEmitter::PlaceInRoll(const Roll& roll, const Affine& affine) {
+  const Range outer = RangeOf(affine);
+  std::vector<RolledPiece> pieces;  // that it may be in; the first and the last one have no end
+  Range range = {INT64_MAX, INT64_MIN};
+  for (size_t i = 0; i < roll.pieces.size(); ++i) {
+    const RolledPiece& piece = roll.pieces[i];
+    const int64_t lo = i == 0 ? outer.lo : std::max(outer.lo, piece.start);
+    const int64_t hi = i + 1 == roll.pieces.size() ? outer.hi : std::min(outer.hi, piece.end - 1);
+    if (lo > hi) continue;
+    pieces.push_back(piece);
+    range = {std::min(range.lo, lo + piece.shift), std::max(range.hi, hi + piece.shift)};
+  }
+  if (pieces.size() == 1) return Sum(affine, Affine::Constant(pieces[0].shift), 1);
+  const Value value = ToValue(affine);
+  Value place = b_.Offset(value, pieces.back().shift);
+  for (size_t i = pieces.size() - 1; i-- > 0;) {
+    place = b_.Select(b_.Less(value, b_.Index(pieces[i].end)), b_.Offset(value, pieces[i].shift),
+                      place);
+  }
+  return Opaque(place, range);
+}
+
+// Pieces of one array are one array with another index, as long as lanes do not part; else the loop
+// is cut where they do.
+absl::StatusOr<Value> FusionEmitter::EmitConcatenate(const Instruction* instruction,
+                                                     const Index& index) {
+  const auto rule = Movement<FusionEmitter>::RuleOf(Opcode::kConcatenate);
+  const Roll roll = RollOf(*instruction);
+  if (roll.array == nullptr || !FitsLoops(roll, instruction->shape()))
+    return rule(*this, *instruction, index);
+  const Affine& affine = index[static_cast<size_t>(roll.dim)];
+  if (DependsOnLanes(affine)) {
+    if (SeparateFromLanes(affine)) return Zero(instruction->shape().element_type());
+    return rule(*this, *instruction, index);
+  }
+  Index places = index;
+  for (size_t d = 0; d < places.size(); ++d) {
+    if (static_cast<int64_t>(d) != roll.dim) places[d].Add(Affine::Constant(roll.starts[d]));
+  }
+  places[static_cast<size_t>(roll.dim)] = PlaceInRoll(roll, affine);
+  return Emit(roll.array, places);
 }
 
 absl::StatusOr<Value> FusionEmitter::EmitElementOfTuple(const Instruction* instruction,

@@ -23,6 +23,7 @@
 #include "backends/cpu/tile/builder.h"
 #include "lib/ir/computation.h"
 #include "lib/ir/instruction.h"
+#include "passes/fusion/rolls.h"
 
 namespace hlo::cpu {
 
@@ -183,6 +184,9 @@ class FusionEmitter {
                                      const Index& index);
   absl::StatusOr<Value> EmitElementwise(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitReshape(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitConcatenate(const Instruction* instruction, const Index& index);
+  bool SeparateFromLanes(const Affine& affine);
+  Affine PlaceInRoll(const Roll& roll, const Affine& affine);
   absl::StatusOr<Value> EmitElementOfTuple(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitIota(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitConstant(const Instruction* instruction, const Index& index);
