@@ -19,6 +19,7 @@ constexpr int64_t kMostKept = 1 << 14;
 // Elements of a sum that one lane may add up before it counts as long: in f32, each addition is off
 // by a part of what is there so far.
 constexpr int64_t kMostAdded = 1 << 13;
+constexpr int64_t kMostInBlock = 1 << 10;
 // So many lanes to one column are too many.
 constexpr int kFewColumns = 4, kFewCostlyColumns = 2;
 // Elements that are combined without a loop, each with code of its own.
@@ -200,6 +201,22 @@ absl::StatusOr<Values> FusionEmitter::ReduceStep(Reduction& r, const ActiveNest&
   return after;
 }
 
+// The loop over the elements that a lane adds up alone, in blocks, whose sums are added up: they are
+// as close as if each had lanes, and cost no more.
+absl::StatusOr<Values> FusionEmitter::ReduceInBlocks(Reduction& r, ActiveNest& nest, Values carried,
+                                                     const Body& body) {
+  const Group& group = nest.groups[0];
+  const int64_t size = group.size;
+  const int64_t step = std::max<int64_t>(1, kMostInBlock / (Product(r.sizes) / size));
+  const Values starts = {b_.Splat(r.fold.Nothing(), lanes_)};
+  const Values arguments = b_.BeginLoop(b_.Index(0), b_.Index(size), step, carried);
+  const Value end = b_.Min(b_.Offset(arguments[0], step), b_.Index(size));
+  ASSIGN_OR_RETURN(const Values block, LoopBetween(nest, 0, arguments[0], end, starts, body));
+  ASSIGN_OR_RETURN(const Values sums,
+                   r.fold.Combine({arguments.begin() + 1, arguments.end()}, block));
+  return b_.EndLoop(sums);
+}
+
 // The loop over the reduced elements: the results of all arrays.
 absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
   ActiveNest& nest = Open(static_cast<int>(r.reduce.id()), r.sizes);
@@ -222,7 +239,9 @@ absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
     }
   }
   const auto body = [&](const Values& before) { return ReduceStep(r, nest, before); };
-  ASSIGN_OR_RETURN(Values done, Loop(nest, 0, carried, body));
+  const bool in_blocks = r.varies && Product(r.sizes) > kMostAdded && r.fold.AddsF32();
+  ASSIGN_OR_RETURN(Values done, in_blocks ? ReduceInBlocks(r, nest, carried, body)
+                                          : Loop(nest, 0, carried, body));
   if (r.vectors) {
     if (r.fold.has_positions()) initial.push_back(starts->back());
     ASSIGN_OR_RETURN(done, CombineLevels(r.fold, done, r.levels.size(), std::move(initial)));

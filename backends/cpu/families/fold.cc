@@ -32,8 +32,10 @@ Fold::Fold(FusionEmitter& emitter, const Instruction& reduce)
 }
 
 void Fold::CarryLong() {
-  if (simple_ == Opcode::kAdd && carried_ == ElementType::kF32) carried_ = ElementType::kF64;
+  if (AddsF32()) carried_ = ElementType::kF64;
 }
+
+Value Fold::Nothing() const { return emitter_.EmitLiteral(*IdentityOf(Opcode::kAdd, carried_), 0); }
 
 Value Fold::Carried(Value value) const { return is_wide() ? b_.Convert(value, carried_) : value; }
 

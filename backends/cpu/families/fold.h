@@ -22,6 +22,10 @@ class Fold {
   // Of a reduce or a reduce-window.
   Fold(FusionEmitter& emitter, const Instruction& reduce);
 
+  // Whether it adds up numbers in f32, which a long sum is not close in.
+  bool AddsF32() const { return simple_ == Opcode::kAdd && carried_ == ElementType::kF32; }
+  // What a sum begins with, or one more.
+  Value Nothing() const;
   // Carries a sum in f64 that would be carried in f32. To be said before anything is carried.
   void CarryLong();
   // An element or initial value as it is carried, and back.
