@@ -144,4 +144,28 @@ llvm::Value* RareBranch::Close(llvm::Value* mask, llvm::Value* rare, llvm::Value
   return phi;
 }
 
+llvm::Value* Remainder(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y) {
+  llvm::Type* const type = x->getType();
+  const llvm::Triple target(b.GetInsertBlock()->getModule()->getTargetTriple());
+  if (!type->getScalarType()->isFloatTy() || target.isNVPTX()) return b.CreateFRem(x, y);
+  // A quotient of floats that is no integer is 2^-24 or more away from all of them, and below 2^29
+  // that of doubles is off by 2^-25 at most: it is cut at the right integer. That has 29 bits, y
+  // has 24, so the product and what it leaves of x are exact.
+  constexpr double kMostQuotient = 536870912.0;
+  llvm::Type* const wide = Shaped(b.getDoubleTy(), type);
+  llvm::Value* const dividend = b.CreateFPExt(x, wide);
+  llvm::Value* const divisor = b.CreateFPExt(y, wide);
+  llvm::Value* const quotient =
+      Intrinsic(b, llvm::Intrinsic::trunc, {b.CreateFDiv(dividend, divisor)});
+  llvm::Value* const rest = b.CreateFSub(dividend, b.CreateFMul(quotient, divisor));
+  llvm::Value* const common =
+      Intrinsic(b, llvm::Intrinsic::copysign, {b.CreateFPTrunc(rest, type), x});
+  // Large quotients, and what is no number: such come of infinite divisors, too.
+  llvm::Value* const is_large = b.CreateFCmpUGE(Intrinsic(b, llvm::Intrinsic::fabs, {quotient}),
+                                                llvm::ConstantFP::get(wide, kMostQuotient));
+  llvm::Value* const is_rare = b.CreateOr(is_large, b.CreateFCmpUNO(rest, rest));
+  RareBranch branch(b, is_rare);
+  return branch.Close(is_rare, b.CreateFRem(x, y), common);
+}
+
 }  // namespace hlo::llvm_value

@@ -75,6 +75,10 @@ llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* tab
 // Upper half of the product of two vectors of integers.
 llvm::Value* MultiplyHigh(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool is_signed);
 
+// x - trunc(x / y) * y, exactly. For processors, which call a function for each lane else, of f32 by
+// way of f64.
+llvm::Value* Remainder(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y);
+
 // Whether rare functions of values of this type are called (rare_code.h): code for one element is
 // short, and would rather have all registers.
 bool CallsRareCode(llvm::IRBuilderBase& b, llvm::Type* type);
@@ -133,7 +137,7 @@ HLO_BINARY(Add, LlvmFloat, x.b->CreateFAdd(x.v, y.v))
 HLO_BINARY(Sub, LlvmFloat, x.b->CreateFSub(x.v, y.v))
 HLO_BINARY(Mul, LlvmFloat, x.b->CreateFMul(x.v, y.v))
 HLO_BINARY(Div, LlvmFloat, x.b->CreateFDiv(x.v, y.v))
-HLO_BINARY(Rem, LlvmFloat, x.b->CreateFRem(x.v, y.v))
+HLO_BINARY(Rem, LlvmFloat, llvm_value::Remainder(*x.b, x.v, y.v))
 HLO_UNARY(Sqrt, LlvmFloat, llvm_value::Intrinsic(*x.b, llvm::Intrinsic::sqrt, {x.v}))
 HLO_UNARY(Floor, LlvmFloat, llvm_value::Intrinsic(*x.b, llvm::Intrinsic::floor, {x.v}))
 HLO_UNARY(Ceil, LlvmFloat, llvm_value::Intrinsic(*x.b, llvm::Intrinsic::ceil, {x.v}))
