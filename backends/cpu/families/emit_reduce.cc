@@ -22,6 +22,8 @@ constexpr int64_t kMostAdded = 1 << 13;
 constexpr int64_t kMostInBlock = 1 << 10;
 // So many lanes to one column are too many.
 constexpr int kFewColumns = 4, kFewCostlyColumns = 2;
+// Elements of a row that are too few to be shared out among lanes: each lane has a row.
+constexpr int64_t kFewInRow = 4;
 // Elements that are combined without a loop, each with code of its own.
 constexpr int64_t kMostWrittenOut = 8;
 
@@ -133,11 +135,14 @@ struct FusionEmitter::Reduction {
     while (minor > 0 && shape().dim(minor) == 1) --minor;
     return minor;
   }
+  // Whether what is reduced are rows of few elements, for which several are read at once.
+  bool HasFewInRows() const { return varies && reduce.attrs<ReduceAttrs>().dimensions.size() == 1; }
   // Whether lanes belong to the reduced elements: to those of rows, and to those of columns that
   // are so few that most lanes would have nothing to do, or do something costly once per column.
   bool HasLanes(int base_lanes, bool is_costly) const {
     int last = Minor();
-    if (last < 0 || IsReduced(last)) return last >= 0 && shape().dim(last) > 1;
+    if (last < 0) return false;
+    if (IsReduced(last)) return shape().dim(last) > (HasFewInRows() ? kFewInRow : 1);
     int64_t columns = 1;
     for (; last >= 0 && !IsReduced(last); --last) columns *= shape().dim(last);
     return last >= 0 && CombinerOpcode(*reduce.to_apply()).has_value() &&

@@ -98,6 +98,12 @@ class LoopEmission {
                                            kMostReduced * reduce.shape().element_count();
   }
 
+  // Whether each lane reduces a row of its own, of few elements.
+  static bool ReducesFew(const Instruction& reduce) {
+    constexpr int64_t kMostReduced = 4;
+    return ReducesRows(reduce) && RowSize(reduce) <= kMostReduced;
+  }
+
   // Whether something is reduced along the rows of the largest output, for all of a row: pieces of
   // it would each do that again.
   bool HasRowSums() const {
@@ -124,8 +130,8 @@ class LoopEmission {
   // Lanes that keep the processor busy without running out of registers.
   int WantedLanes(int64_t size) const {
     const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
-    const bool reduces =
-        Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
+    const bool reduces = Contains(
+        [](const Instruction& i) { return i.opcode() == Opcode::kReduce && !ReducesFew(i); });
     const bool windows =
         Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
     // Gathers are code for each lane, and busy enough.

@@ -252,11 +252,66 @@ class KernelEmitter {
     EmitCheck(node, type.lanes, nullptr);
     llvm::Type* const element = MemoryScalar(type.element);
     const int parts = IsComplex(type.element) ? 2 : 1;
+    if (IsDense(node, type)) return EmitDense(node, type);
     if (type.lanes > 1 && !IsContiguous(node, type.lanes)) return EmitGather(node, type, nullptr);
     llvm::Value* const address = Address(node, Get(node, 0).value, element, parts);
     if (parts == 2) return LoadComplex(address, element, type);
     return FromMemory(type.element, b_.CreateAlignedLoad(Lanes(element, type.lanes), address,
                                                          AlignOf(type.element)));
+  }
+
+  // Whether lanes are so close to each other that what lies between them is read along.
+  bool IsDense(const Node& node, Type type) const {
+    constexpr int64_t kFarthest = 4;
+    return type.lanes >= 4 && node.stride >= 2 && node.stride <= kFarthest &&
+           kernel_.type(node.operands[0]).lanes == 1 && !IsComplex(type.element);
+  }
+
+  Emitted EmitDense(const Node& node, Type type) {
+    constexpr int64_t kBytes = 64;
+    const auto most = static_cast<int>(kBytes / ByteSize(type.element));
+    const int lanes = std::min<int>(type.lanes, most);
+    llvm::SmallVector<llvm::Value*, 8> parts;
+    for (int first = 0; first < type.lanes; first += lanes)
+      parts.push_back(LoadDense(node, type.element, first, lanes));
+    while (parts.size() > 1) {
+      for (size_t i = 0; 2 * i < parts.size(); ++i)
+        parts[i] = Joined(parts[2 * i], parts[2 * i + 1]);
+      parts.resize(parts.size() / 2);
+    }
+    return FromMemory(type.element, parts[0]);
+  }
+
+  llvm::Value* Joined(llvm::Value* low, llvm::Value* high) {
+    const auto lanes = llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements();
+    llvm::SmallVector<int, 64> both(2 * lanes);
+    std::iota(both.begin(), both.end(), 0);
+    return b_.CreateShuffleVector(low, high, both);
+  }
+
+  // Lanes `at`…: as many vectors as lanes are elements apart, of which shuffles take one after the
+  // other what there is of the result. The last one ends with the last lane: nothing beyond it is
+  // read.
+  llvm::Value* LoadDense(const Node& node, ElementType type, int at, int lanes) {
+    llvm::Type* const element = MemoryScalar(type);
+    const auto step = static_cast<int>(node.stride);
+    llvm::Value* result = nullptr;
+    int have = 0;  // lanes of the result
+    for (int v = 0; v < step; ++v) {
+      const int first = v + 1 < step ? v * lanes : (lanes - 1) * step + 1 - lanes;
+      llvm::Value* const index = b_.CreateAdd(Get(node, 0).value, b_.getInt64(at * step + first));
+      llvm::Value* const loaded = b_.CreateAlignedLoad(
+          Lanes(element, lanes), Address(node, index, element, 1), AlignOf(type));
+      llvm::SmallVector<int, 64> mask;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int place = lane * step - first;
+        const bool is_here = lane >= have && place < lanes;
+        mask.push_back(is_here ? place + (v == 0 ? 0 : lanes) : lane < have ? lane : -1);
+      }
+      result = b_.CreateShuffleVector(v == 0 ? loaded : result, loaded, mask);
+      while (have < lanes && have * step - first < lanes) ++have;
+    }
+    return result;
   }
 
   Emitted LoadComplex(llvm::Value* address, llvm::Type* element, Type type) {
