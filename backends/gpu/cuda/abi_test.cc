@@ -6,6 +6,7 @@
 
 #include "backends/gpu/cuda/cublaslt.h"
 #include "backends/gpu/cuda/driver.h"
+#include "backends/gpu/cuda/nccl.h"
 #include "backends/gpu/cuda/nvjitlink.h"
 #include "lib/support/status.h"
 
@@ -28,14 +29,20 @@ extern "C" CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUeve
 #define HLO_HAVE_CUBLASLT_HEADER 1
 #endif
 
+#if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
+#include <nccl.h>
+#define HLO_HAVE_NCCL_HEADER 1
+#endif
+
 namespace hlo::gpu {
 namespace {
 
 // Passed alike by the calling convention.
 template <class Ours, class Theirs>
 constexpr bool kSameKind = sizeof(Ours) == sizeof(Theirs) &&
-                           (std::is_pointer_v<Ours>
-                                ? std::is_pointer_v<Theirs>
+                           (std::is_pointer_v<Ours> ? std::is_pointer_v<Theirs>
+                            : std::is_class_v<Ours>
+                                ? std::is_class_v<Theirs>
                                 : std::is_integral_v<Ours> &&
                                       (std::is_integral_v<Theirs> || std::is_enum_v<Theirs>));
 
@@ -57,6 +64,7 @@ static_assert(SameCall<int (*)(uint64_t), int(unsigned long)>::value);
 static_assert(!SameCall<int (*)(uint64_t), int(unsigned)>::value);
 static_assert(!SameCall<int (*)(void*), int(uint64_t)>::value);
 static_assert(!SameCall<int (*)(int), int(int, int)>::value);
+static_assert(!SameCall<int (*)(NcclUniqueId), int(void*)>::value);
 
 #if HLO_HAVE_CUDA_HEADER
 #define HLO_CUDA_SYMBOL(name, parameters) \
@@ -65,6 +73,7 @@ static_assert(!SameCall<int (*)(int), int(int, int)>::value);
 
 static_assert(int{kCudaErrorOutOfMemory} == int{CUDA_ERROR_OUT_OF_MEMORY});
 static_assert(int{kCudaErrorStubLibrary} == int{CUDA_ERROR_STUB_LIBRARY});
+static_assert(int{kCudaErrorNotReady} == int{CUDA_ERROR_NOT_READY});
 static_assert(int{kCudaMaxThreadsPerBlock} == int{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK});
 static_assert(int{kCudaMaxSharedPerBlock} == int{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK});
 static_assert(int{kCudaMultiprocessorCount} == int{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT});
@@ -118,6 +127,55 @@ static_assert(sizeof(CublasLtHeuristic) == sizeof(cublasLtMatmulHeuristicResult_
 static_assert(offsetof(CublasLtHeuristic, state) ==
               offsetof(cublasLtMatmulHeuristicResult_t, state));
 #endif
+
+#if HLO_HAVE_NCCL_HEADER
+#define HLO_NCCL_SYMBOL(result, name, parameters) \
+  static_assert(SameCall<decltype(Nccl::name), decltype(::name)>::value, #name);
+#include "backends/gpu/cuda/nccl.def"
+static_assert(sizeof(NcclUniqueId) == sizeof(ncclUniqueId));
+static_assert(offsetof(NcclConfig, magic) == offsetof(ncclConfig_t, magic));
+static_assert(offsetof(NcclConfig, version) == offsetof(ncclConfig_t, version));
+static_assert(offsetof(NcclConfig, blocking) == offsetof(ncclConfig_t, blocking));
+static_assert(NcclConfig().magic == NCCL_API_MAGIC);
+static_assert(int{kNcclSuccess} == int{ncclSuccess});
+static_assert(int{kNcclUnhandledCudaError} == int{ncclUnhandledCudaError});
+static_assert(int{kNcclInvalidArgument} == int{ncclInvalidArgument});
+static_assert(int{kNcclInvalidUsage} == int{ncclInvalidUsage});
+static_assert(int{kNcclRemoteError} == int{ncclRemoteError});
+static_assert(int{kNcclInProgress} == int{ncclInProgress});
+static_assert(int(NcclType::kS8) == int{ncclInt8} && int(NcclType::kU8) == int{ncclUint8});
+static_assert(int(NcclType::kS32) == int{ncclInt32} && int(NcclType::kU32) == int{ncclUint32});
+static_assert(int(NcclType::kS64) == int{ncclInt64} && int(NcclType::kU64) == int{ncclUint64});
+static_assert(int(NcclType::kF16) == int{ncclFloat16} && int(NcclType::kF32) == int{ncclFloat32});
+static_assert(int(NcclType::kF64) == int{ncclFloat64} && int(NcclType::kBF16) == int{ncclBfloat16});
+static_assert(int(NcclReduction::kSum) == int{ncclSum});
+static_assert(int(NcclReduction::kProduct) == int{ncclProd});
+static_assert(int(NcclReduction::kMax) == int{ncclMax});
+static_assert(int(NcclReduction::kMin) == int{ncclMin});
+#endif
+
+TEST_CASE("NCCL answers without a GPU, or is named", "[gpu][cuda]") {
+  CHECK(std::string(LoadNcclFrom("/no/such/libnccl.so").status().message()) ==
+        "/no/such/libnccl.so not found");
+  const auto other = LoadNcclFrom("libm.so.6");
+  REQUIRE_FALSE(other.ok());
+  CHECK(std::string(other.status().message()).find("libm.so.6 has no ncclGetVersion") == 0);
+  Nccl old;
+  old.path = "libnccl.so.2";
+  old.version = 21602;
+  CHECK(std::string(CheckVersion(old).message()) ==
+        "libnccl.so.2 is NCCL 2.16.2, 2.18.0 is needed");
+  const auto library = LoadNccl();
+  if (!library.ok()) {
+    WARN("skipped: " << std::string(library.status().message()));
+    return;
+  }
+  const Nccl& nccl = **library;
+  CHECK(nccl.version >= kNcclOldest);
+  CHECK(nccl.Check(kNcclInProgress, "ncclGroupEnd").ok());
+  const std::string text(nccl.Check(kNcclInvalidUsage, "ncclSend").message());
+  CHECK(text.find("ncclSend failed: invalid usage") != std::string::npos);
+}
 
 TEST_CASE("a library that is not there, or is another, is named", "[gpu][cuda]") {
   CHECK(std::string(LoadNvJitLinkFrom("/no/such/folder/libnvJitLink.so").status().message()) ==

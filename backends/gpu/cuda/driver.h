@@ -17,6 +17,7 @@ namespace hlo::gpu {
 enum : int {
   kCudaErrorOutOfMemory = 2,
   kCudaErrorStubLibrary = 34,
+  kCudaErrorNotReady = 600,
   kCudaMaxThreadsPerBlock = 1,  // of cuDeviceGetAttribute, as are those that follow
   kCudaMaxSharedPerBlock = 8,
   kCudaMultiprocessorCount = 16,

@@ -13,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVersions[] = {".13", ".12"};  // of CUDA
-
 // What lies in a folder, in the order of names; nothing where it cannot be read.
 std::vector<fs::path> EntriesOf(const fs::path& folder) {
   std::vector<fs::path> entries;
@@ -56,16 +54,17 @@ void AddIfThere(const fs::path& file, std::vector<std::string>& places) {
 
 }  // namespace
 
-std::vector<std::string> PlacesOfLibrary(std::string_view library, std::string_view path) {
+std::vector<std::string> PlacesOfLibrary(std::string_view library, std::string_view path,
+                                         absl::Span<const std::string_view> versions) {
   std::vector<std::string> places;
-  for (const std::string_view version : kVersions)
+  for (const std::string_view version : versions)
     places.push_back(std::string(library) + std::string(version));
   for (const char* const folder :
        {"/usr/local/cuda/lib64/", "/usr/local/cuda/targets/x86_64-linux/lib/"})
     places.push_back(folder + std::string(library));
   for (const fs::path& packages : PackageFolders(path)) {
     for (const fs::path& package : EntriesOf(packages / "nvidia")) {
-      for (const std::string_view version : kVersions)
+      for (const std::string_view version : versions)
         AddIfThere(package / "lib" / (std::string(library) + std::string(version)), places);
     }
   }

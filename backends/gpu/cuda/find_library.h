@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -34,10 +35,15 @@ class SharedLibrary final {
   std::string missing_;
 };
 
-// Names to give to dlopen, the best first, for a library such as "libcublasLt.so": of versions 13
-// and 12 by the loader, in the toolkit's folders, and in site-packages/nvidia/*/lib beside each
-// python3 in the folders of `path` (as $PATH has them). The last are files that exist.
-std::vector<std::string> PlacesOfLibrary(std::string_view library, std::string_view path);
+// The versions of CUDA, as names of its libraries end.
+inline constexpr std::string_view kCudaVersions[] = {".13", ".12"};
+
+// Names to give to dlopen, the best first, for a library such as "libcublasLt.so": of `versions`
+// by the loader, in the toolkit's folders, and in site-packages/nvidia/*/lib beside each python3 in
+// the folders of `path` (as $PATH has them). The last are files that exist.
+std::vector<std::string> PlacesOfLibrary(
+    std::string_view library, std::string_view path,
+    absl::Span<const std::string_view> versions = kCudaVersions);
 
 // Files of the name of a program such as "ptxas", the best first: in the folders of `path`, in the
 // toolkit's folder, and in site-packages/nvidia/*/bin and those of triton beside each python3.
@@ -50,14 +56,15 @@ absl::StatusOr<std::string> FindProgram(const char* program, const char* variabl
 // Loads `library` by `load` from the first place that has it; $`variable` is the only place where
 // it is set, and means not to look when empty. NotFound when there is none.
 template <typename Library>
-absl::StatusOr<Library> LoadFirstFound(const char* library, const char* variable,
-                                       absl::StatusOr<Library> (*load)(const std::string&)) {
+absl::StatusOr<Library> LoadFirstFound(
+    const char* library, const char* variable, absl::StatusOr<Library> (*load)(const std::string&),
+    absl::Span<const std::string_view> versions = kCudaVersions) {
   if (const char* const named = std::getenv(variable)) {
     if (*named == '\0') return absl::NotFoundError(fmt::format("${} is empty", variable).c_str());
     return load(named);
   }
   const char* const path = std::getenv("PATH");
-  for (const std::string& place : PlacesOfLibrary(library, path == nullptr ? "" : path)) {
+  for (const std::string& place : PlacesOfLibrary(library, path == nullptr ? "" : path, versions)) {
     absl::StatusOr<Library> found = load(place);
     if (found.ok()) return found;
   }

@@ -178,6 +178,12 @@ class CudaStream final : public Stream {
         "cuEventElapsedTime"));
     return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
   }
+  absl::StatusOr<bool> IsDone() override {
+    const int result = driver_.cuStreamQuery(stream_);
+    if (result == kCudaErrorNotReady) return false;
+    RETURN_IF_ERROR(Synchronize());  // which says what failed
+    return true;
+  }
   absl::Status Synchronize() override {
     const int result = driver_.cuStreamSynchronize(stream_);
     if (result != 0) return driver_.Check(result, WhatRan().c_str());
@@ -208,6 +214,7 @@ class CudaStream final : public Stream {
 };
 
 constexpr size_t kLogBytes = 4096;
+constexpr size_t kUuidBytes = 16;
 constexpr int kNewestMachineCode = 9;  // the major number of the newest target we assemble for
 
 class CudaDevice final : public Device {
@@ -224,6 +231,8 @@ class CudaDevice final : public Device {
     char name[256] = "";
     driver_.cuDeviceGetName(name, sizeof name, device_);
     properties_.name = name;
+    properties_.uuid.resize(kUuidBytes);
+    if (driver_.cuDeviceGetUuid_v2(properties_.uuid.data(), device_) != 0) properties_.uuid.clear();
     properties_.compute_major = Attribute(kCudaComputeMajor);
     properties_.compute_minor = Attribute(kCudaComputeMinor);
     properties_.multiprocessors = Attribute(kCudaMultiprocessorCount);
@@ -312,10 +321,16 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(int ordinal) {
+absl::StatusOr<int> CountCudaDevices() {
   ASSIGN_OR_RETURN(const CudaDriver* const driver, LoadCudaDriver());
   int count = 0;
   RETURN_IF_ERROR(driver->Check(driver->cuDeviceGetCount(&count), "cuDeviceGetCount"));
+  return count;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(int ordinal) {
+  ASSIGN_OR_RETURN(const CudaDriver* const driver, LoadCudaDriver());
+  ASSIGN_OR_RETURN(const int count, CountCudaDevices());
   if (ordinal >= count) {
     return MakeError(
         absl::StatusCode::kUnavailable, SourceLoc(),

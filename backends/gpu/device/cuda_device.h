@@ -9,6 +9,9 @@
 
 namespace hlo::gpu {
 
+// How many the driver knows.
+absl::StatusOr<int> CountCudaDevices();
+
 // Device `ordinal` of this machine.
 absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(int ordinal = 0);
 

@@ -12,6 +12,11 @@ absl::Status Stream::LaunchGraph(const Graph& /*graph*/) {
   return Internal("this stream makes no graphs");
 }
 
+absl::StatusOr<bool> Stream::IsDone() {
+  RETURN_IF_ERROR(Synchronize());
+  return true;
+}
+
 absl::Status CheckLaunch(const Launch& launch, const DeviceProperties& properties) {
   const auto [x, y, z] = launch.dims.grid;
   RET_CHECK(launch.kernel != nullptr, "launch of `{}` without a kernel", launch.name);

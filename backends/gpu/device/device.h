@@ -52,6 +52,7 @@ struct DeviceCode {
 
 struct DeviceProperties {
   std::string name;
+  std::string uuid;  // 16 bytes, unlike those of any other GPU; empty where it is none
   int compute_major = 9;
   int compute_minor = 0;
   int multiprocessors = 1;
@@ -122,6 +123,8 @@ class Stream : public hlo::Stream {
   virtual absl::Status BeginCapture();
   virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture();
   virtual absl::Status LaunchGraph(const Graph& graph);
+  // Whether all that the stream was given is done. Devices that work only when somebody waits wait.
+  virtual absl::StatusOr<bool> IsDone();
   // A CUstream, for libraries; null where there is none.
   virtual void* native_handle() { return nullptr; }
 };

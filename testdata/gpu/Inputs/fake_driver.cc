@@ -5,6 +5,7 @@
 //   none     it knows no device           full     the device has 1 KiB of memory
 //   fault    kernels fail when they run   refuse   kernels fail when they are launched
 //   show     nothing; each launch is said on stderr
+//   two      nothing; there are two devices
 //
 // At the end it says on stderr when something was not given back.
 #include <cstdint>
@@ -76,7 +77,7 @@ int cuGetErrorString(int error, const char** text) {
   return 0;
 }
 int cuDeviceGetCount(int* count) {
-  *count = Wants("none") ? 0 : 1;
+  *count = Wants("none") ? 0 : Wants("two") ? 2 : 1;
   return 0;
 }
 int cuDeviceGet(int* device, int ordinal) {
@@ -85,6 +86,10 @@ int cuDeviceGet(int* device, int ordinal) {
 }
 int cuDeviceGetName(char* name, int length, int) {
   std::snprintf(name, static_cast<size_t>(length), "fake GPU");
+  return 0;
+}
+int cuDeviceGetUuid_v2(void* uuid, int device) {
+  std::memset(uuid, device + 1, 16);
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
@@ -161,6 +166,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void*) {
   return 0;
 }
 int cuStreamCreate(void** stream, unsigned) { return Make(stream, "streams"); }
+int cuStreamQuery(void*) { return 0; }
 int cuStreamSynchronize(void*) { return launched && Wants("fault") ? kIllegalAddress : 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 // Streams are done with everything at once, so what waits on one for the host waits in vain.
