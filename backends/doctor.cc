@@ -9,6 +9,7 @@
 #include "backends/gpu/cuda/cublaslt.h"
 #include "backends/gpu/cuda/driver.h"
 #include "backends/gpu/cuda/find_library.h"
+#include "backends/gpu/cuda/nccl.h"
 #include "backends/gpu/cuda/nvjitlink.h"
 #include "backends/gpu/device/cuda_device.h"
 #include "backends/gpu/nvptx/assembler.h"
@@ -60,6 +61,13 @@ std::string DoctorReport() {
                 ? fmt::format("cublaslt {}, version {}\n", (*products)->path, (*products)->version)
                 : fmt::format("cublaslt {}; large products are kernels of our own\n",
                               std::string(products.status().message()));
+  const auto nccl = gpu::LoadNccl();
+  report += nccl.ok()
+                ? fmt::format("nccl     {}, version {}\n", (*nccl)->path, (*nccl)->version_text())
+                : fmt::format(
+                      "nccl     {}; the host does the collectives of several GPUs "
+                      "(install libnccl2, or nvidia-nccl-cu12 for Python)\n",
+                      std::string(nccl.status().message()));
   report += "gpu-sim  available\n";
   return report;
 }

@@ -6,7 +6,7 @@
 #
 # In RUN lines hlo-opt, hlo-run, hlo-info, hlo-diff, hlo-reduce, FileCheck, not, split-file and count are the programs of the build and of LLVM 19; %s is the file, %t a
 # place for results. The feature `llvm` says that the CPU platform was built,
-# `mpi` that mpirun is installed, `fake-cuda` that the library was, too, which stands for a CUDA driver (gpu/Inputs/fake_driver.cc), `release` that the
+# `mpi` that mpirun is installed, `fake-cuda` that the library was, too, which stands for a CUDA driver (gpu/Inputs/fake_driver.cc), `fake-nccl` one for NCCL, `release` that the
 # build is one. Folders whose files have no RUN lines (programs that
 # hlo-run checks) are left out.
 import os
@@ -47,6 +47,7 @@ if os.path.exists(cache) and "CMAKE_BUILD_TYPE:STRING=Release" in open(cache, en
 
 # Libraries that only tests load, and a program that only tests run.
 for feature, substitution, library in [("fake-cuda", "%fake_cuda", "libhlo_fake_cuda.so"),
+                                       ("fake-nccl", "%fake_nccl", "libhlo_fake_nccl.so"),
                                        ("custom-calls", "%custom_calls", "libhlo_custom_calls.so"),
                                        ("sim-kernel", "%sim_kernel", "sim_kernel")]:
     path = os.path.join(os.path.dirname(bin_folder), "tests", library)

@@ -1,14 +1,16 @@
 #include "backends/gpu/gpu_backend.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 
 #include "backends/codegen/platform_passes.h"
 #include "backends/common/texts_only.h"
-#include "backends/gpu/device/caching_device.h"
-#include "backends/gpu/device/cuda_device.h"
+#include "backends/gpu/device/cuda_devices.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_executable.h"
 #include "backends/gpu/gpu_thunks.h"
+#include "backends/gpu/library/nccl_communicator.h"
 #include "backends/gpu/nvptx/assembler.h"
 #include "backends/gpu/nvptx/compile.h"
 #include "backends/gpu/nvptx/cubin.h"
@@ -133,14 +135,14 @@ class GpuBackend : public Backend {
                                                       const CompileOptions& options) final {
     CompileStats stats;
     CompileOptions own = options;
-    std::shared_ptr<gpu::Device> device;
+    gpu::DeviceSet devices;
     // Texts can be had without a device.
     if (options.emit.empty()) {
-      ASSIGN_OR_RETURN(device, OpenDevice(own));
+      ASSIGN_OR_RETURN(devices, OpenDevices(*module, own));
     }
     ASSIGN_OR_RETURN(gpu::Program program,
-                     CompileProgram(*module, own, Library(device, own), stats));
-    if (device == nullptr) {
+                     CompileProgram(*module, own, Library(devices.all, own), stats));
+    if (devices.all.empty()) {
       return std::unique_ptr<Executable>(new TextsOnly(
           std::move(module), stats, std::move(program.buffers), program.scratch_bytes));
     }
@@ -151,20 +153,22 @@ class GpuBackend : public Backend {
     const Stopwatch load;
     ASSIGN_OR_RETURN(
         std::unique_ptr<gpu::GpuExecutable> executable,
-        gpu::GpuExecutable::Make(std::move(module), std::move(device), std::move(program), codes));
+        gpu::GpuExecutable::Make(std::move(module), std::move(devices), std::move(program), codes));
     stats.load_ms = load.milliseconds();
     executable->SetStats(stats);
     return std::unique_ptr<Executable>(std::move(executable));
   }
 
  protected:
-  // For large products on a device that is open; null: no program is run.
-  virtual gpu::MakeLibrary Library(const std::shared_ptr<gpu::Device>& /*device*/,
+  using Devices = std::vector<std::shared_ptr<gpu::Device>>;
+  // For large products on devices that are open; none: no program is run.
+  virtual gpu::MakeLibrary Library(const Devices& /*devices*/,
                                    const CompileOptions& /*options*/) const {
     return nullptr;
   }
   // May choose what `options` leave open.
-  virtual absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) = 0;
+  virtual absl::StatusOr<gpu::DeviceSet> OpenDevices(const Module& module,
+                                                     CompileOptions& options) = 0;
   virtual absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
       absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) = 0;
 };
@@ -174,11 +178,14 @@ class GpuSimBackend final : public GpuBackend {
   std::string_view name() const override { return "gpu-sim"; }
 
  private:
-  absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) override {
+  absl::StatusOr<gpu::DeviceSet> OpenDevices(const Module& /*module*/,
+                                             CompileOptions& options) override {
     gpu::SimulatorOptions simulator;
     simulator.seed = static_cast<uint64_t>(options.gpu.sim_seed);
     simulator.sanitize = options.gpu.sim_sanitize;
-    return gpu::MakeSimulatedDevice(simulator);
+    gpu::DeviceSet devices;
+    ASSIGN_OR_RETURN(devices.all.emplace_back(), gpu::MakeSimulatedDevice(simulator));
+    return devices;
   }
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
       absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) override {
@@ -195,14 +202,18 @@ class GpuSimBackend final : public GpuBackend {
   }
 };
 
-// The first device, with the memory that executables before gave back.
-absl::StatusOr<std::shared_ptr<gpu::Device>> CudaDeviceOfProcess() {
-  static const absl::StatusOr<std::shared_ptr<gpu::Device>> device =
-      []() -> absl::StatusOr<std::shared_ptr<gpu::Device>> {
-    ASSIGN_OR_RETURN(std::unique_ptr<gpu::Device> opened, gpu::MakeCudaDevice());
-    return std::make_shared<gpu::CachingDevice>(std::move(opened));
-  }();
-  return device;
+// Where a module runs: on as many devices as it asks for, else on one. NCCL is looked for only
+// where there are several, or processes that may have others.
+absl::StatusOr<gpu::DeviceSet> CudaDevicesOf(const Module& module) {
+  const int64_t count = module.config().replica_count * module.config().num_partitions;
+  gpu::DeviceSet devices;
+  ASSIGN_OR_RETURN(devices.all, gpu::CudaDevicesFor(count));
+  if (count == 1 || (devices.all.size() == 1 && gpu::PlaceOfProcess().processes == 1))
+    return devices;
+  const absl::StatusOr<const gpu::Nccl*> nccl = gpu::LoadNccl();
+  if (!nccl.ok()) devices.all.resize(1);
+  devices.collectives = std::make_shared<gpu::NcclCommunicator>(nccl.ok() ? *nccl : nullptr);
+  return devices;
 }
 
 class CudaBackend final : public GpuBackend {
@@ -210,12 +221,13 @@ class CudaBackend final : public GpuBackend {
   std::string_view name() const override { return "gpu"; }
 
  private:
-  absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) override {
-    ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, CudaDeviceOfProcess());
-    if (options.gpu.target.empty()) options.gpu.target = NewestTargetOf(device->properties());
+  absl::StatusOr<gpu::DeviceSet> OpenDevices(const Module& module,
+                                             CompileOptions& options) override {
+    ASSIGN_OR_RETURN(gpu::DeviceSet devices, CudaDevicesOf(module));
+    if (options.gpu.target.empty()) options.gpu.target = NewestTargetOf(devices.all);
     if (options.gpu.multiprocessors == 0)
-      options.gpu.multiprocessors = device->properties().multiprocessors;
-    return device;
+      options.gpu.multiprocessors = devices.all.front()->properties().multiprocessors;
+    return devices;
   }
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
       absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) override {
@@ -226,22 +238,26 @@ class CudaBackend final : public GpuBackend {
     return std::vector<gpu::DeviceCode>{std::move(code)};
   }
 
-  absl::Status Open() override { return CudaDeviceOfProcess().status(); }
-  gpu::MakeLibrary Library(const std::shared_ptr<gpu::Device>& device,
-                           const CompileOptions& options) const override {
-    if (device == nullptr) return gpu::AssumedLibrary;
-    return
-        [device, autotune = options.gpu.autotune]() -> std::shared_ptr<const gpu::ProductLibrary> {
-          static const auto library = gpu::MakeCublasLibrary();
-          if (!library.ok() || !autotune) return library.ok() ? *library : nullptr;
-          static const auto timed = gpu::TimedLibrary(*library, device);
-          return timed;
-        };
+  absl::Status Open() override { return gpu::CudaDevicesFor(1).status(); }
+  gpu::MakeLibrary Library(const Devices& devices, const CompileOptions& options) const override {
+    if (devices.empty()) return gpu::AssumedLibrary;
+    if (devices.size() > 1) return nullptr;  // its plans are of one device
+    return [device = devices.front(),
+            autotune = options.gpu.autotune]() -> std::shared_ptr<const gpu::ProductLibrary> {
+      static const auto library = gpu::MakeCublasLibrary();
+      if (!library.ok() || !autotune) return library.ok() ? *library : nullptr;
+      static const auto timed = gpu::TimedLibrary(*library, device);
+      return timed;
+    };
   }
 
-  // The newest target we know that runs on the device.
-  static std::string NewestTargetOf(const gpu::DeviceProperties& properties) {
-    const int capability = properties.compute_major * 10 + properties.compute_minor;
+  // The newest target we know that runs on all of them.
+  static std::string NewestTargetOf(const Devices& devices) {
+    int capability = std::numeric_limits<int>::max();
+    for (const std::shared_ptr<gpu::Device>& device : devices) {
+      const gpu::DeviceProperties& properties = device->properties();
+      capability = std::min(capability, properties.compute_major * 10 + properties.compute_minor);
+    }
     return capability >= 90 ? "sm_90" : capability >= 89 ? "sm_89" : "sm_80";
   }
 };

@@ -5,13 +5,13 @@
 #include "backends/gpu/device_array.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
+#include "backends/gpu/library/nccl_communicator.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
 namespace {
 
-bool IsConstant(const Allocation& a) { return a.kind == Allocation::Kind::kConstant; }
 bool IsOfState(const Allocation& a) { return !IsConstant(a); }
 bool IsLoaded(const Allocation& a) { return a.kind == Allocation::Kind::kArgument && a.size > 0; }
 
@@ -21,10 +21,11 @@ bool IsLoaded(const Allocation& a) { return a.kind == Allocation::Kind::kArgumen
 
 class GpuExecutable::State final : public CompiledState {
  public:
-  explicit State(const GpuExecutable& executable)
+  State(const GpuExecutable& executable, const PlacedProgram& placed)
       : CompiledState(executable),
         executable_(executable),
-        device_(*executable.device_),
+        placed_(placed),
+        device_(*placed.device()),
         program_(executable.program_) {}
   ~State() override {
     device_.Enter().IgnoreError();
@@ -40,12 +41,15 @@ class GpuExecutable::State final : public CompiledState {
     ASSIGN_OR_RETURN(stream_, device_.CreateStream());
     ASSIGN_OR_RETURN(copies_, device_.CreateStream());
     ASSIGN_OR_RETURN(copied_, device_.CreateEvent());
-    state_.addresses = executable_.constants_;
+    state_.addresses = placed_.constants();
     int64_t bytes = program_.scratch_bytes;
-    ASSIGN_OR_RETURN(memory_, executable_.Place(IsOfState, bytes, state_.addresses));
+    ASSIGN_OR_RETURN(memory_, PlaceAllocations(device_, executable_.allocations(), IsOfState, bytes,
+                                               state_.addresses));
     state_.scratch = memory_;
     ASSIGN_OR_RETURN(state_.pinned, device_.AllocateHost(GpuState::kPinnedBytes));
-    state_.kernels = &executable_.kernels_;
+    state_.kernels = &placed_.kernels();
+    state_.collectives = executable_.collectives_.get();
+    state_.gpu = device_.properties().uuid;
     state_.graphs.resize(static_cast<size_t>(program_.graphs));
     state_.overlap = program_.overlap;
     state_.random.key = program_.seed;
@@ -135,6 +139,7 @@ class GpuExecutable::State final : public CompiledState {
     copies_->Synchronize().IgnoreError();
     stream_->Synchronize().IgnoreError();
   }
+  const std::shared_ptr<Device>& shared_device() const { return placed_.device(); }
   DevicePtr AddressOf(size_t allocation) const { return state_.addresses[allocation]; }
   DevicePtr AddressOf(const BufferSlice& slice) const { return state_.Address(slice); }
 
@@ -186,6 +191,7 @@ class GpuExecutable::State final : public CompiledState {
   }
 
   const GpuExecutable& executable_;
+  const PlacedProgram& placed_;
   Device& device_;
   const Program& program_;
   GpuState state_;
@@ -196,8 +202,9 @@ class GpuExecutable::State final : public CompiledState {
 };
 
 absl::StatusOr<std::unique_ptr<ExecutionState>> GpuExecutable::MakeState() const {
-  RETURN_IF_ERROR(device_->Enter());
-  auto state = std::make_unique<State>(*this);
+  const PlacedProgram& placed = NextPlace();
+  RETURN_IF_ERROR(placed.device()->Enter());
+  auto state = std::make_unique<State>(*this, placed);
   RETURN_IF_ERROR(state->Allocate());
   return std::unique_ptr<ExecutionState>(std::move(state));
 }
@@ -206,13 +213,13 @@ absl::StatusOr<std::unique_ptr<ExecutionState>> GpuExecutable::MakeState() const
 
 class GpuExecutable::OnBuffers final : public BufferRun {
  public:
-  explicit OnBuffers(const GpuExecutable& executable)
+  OnBuffers(const GpuExecutable& executable, const PlacedProgram& placed)
       : BufferRun(executable),
         executable_(executable),
-        state_(executable),
+        state_(executable, placed),
         loaded_(executable.allocations().size()) {}
   ~OnBuffers() override {
-    executable_.device_->Enter().IgnoreError();
+    state_.shared_device()->Enter().IgnoreError();
     while (!residents_.empty()) {
       DeviceArray& array = *residents_.back();
       if (!array.Move().ok()) array.Lose();
@@ -225,7 +232,7 @@ class GpuExecutable::OnBuffers final : public BufferRun {
     if (buffer.size() == 0 || buffer.remote() != nullptr) return buffer;
     ASSIGN_OR_RETURN(const Literal value, buffer.ToLiteral());
     ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                     DeviceArray::Of(executable_.device_, value, buffer.shape()));
+                     DeviceArray::Of(state_.shared_device(), value, buffer.shape()));
     return HostBuffer::Of(std::move(array), buffer.shape());
   }
 
@@ -270,7 +277,8 @@ class GpuExecutable::OnBuffers final : public BufferRun {
   bool IsInPlace(size_t i, const HostBuffer& donated) const {
     const DeviceArray* const array = ArrayOf(donated);
     return array != nullptr && array->is_resident() && donated.remote().use_count() == 1 &&
-           array->address() == state_.AddressOf(i) && array->device() == executable_.device_.get();
+           array->address() == state_.AddressOf(i) &&
+           array->device() == state_.shared_device().get();
   }
 
   // Everything that this run would overwrite, but for what it is given to.
@@ -287,7 +295,7 @@ class GpuExecutable::OnBuffers final : public BufferRun {
 
   absl::Status LoadArgument(size_t i, const HostBuffer& buffer) {
     DeviceArray* const array = ArrayOf(buffer);
-    if (array == nullptr || array->is_lost() || array->device() != executable_.device_.get()) {
+    if (array == nullptr || array->is_lost() || array->device() != state_.shared_device().get()) {
       loaded_[i].reset();
       ASSIGN_OR_RETURN(const Literal value, buffer.ToLiteral());
       return state_.Load(i, value);
@@ -310,7 +318,7 @@ class GpuExecutable::OnBuffers final : public BufferRun {
         ASSIGN_OR_RETURN(outputs[i], HostBuffer::Make(result_leaves()[i]));
         continue;
       }
-      auto array = std::make_shared<DeviceArray>(executable_.device_, state_.AddressOf(slice),
+      auto array = std::make_shared<DeviceArray>(state_.shared_device(), state_.AddressOf(slice),
                                                  slice.size, &residents_);
       outputs[i] = HostBuffer::Of(std::move(array), result_leaves()[i]);
     }
@@ -325,8 +333,9 @@ class GpuExecutable::OnBuffers final : public BufferRun {
 };
 
 absl::StatusOr<std::unique_ptr<BufferRun>> GpuExecutable::MakeBufferRun() const {
-  RETURN_IF_ERROR(device_->Enter());
-  auto run = std::make_unique<OnBuffers>(*this);
+  const PlacedProgram& placed = NextPlace();
+  RETURN_IF_ERROR(placed.device()->Enter());
+  auto run = std::make_unique<OnBuffers>(*this, placed);
   RETURN_IF_ERROR(run->Allocate());
   return std::unique_ptr<BufferRun>(std::move(run));
 }
@@ -334,75 +343,25 @@ absl::StatusOr<std::unique_ptr<BufferRun>> GpuExecutable::MakeBufferRun() const 
 // ---- programs ----
 
 absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
-    std::unique_ptr<Module> module, std::shared_ptr<Device> device, Program program,
+    std::unique_ptr<Module> module, DeviceSet devices, Program program,
     const std::vector<DeviceCode>& codes) {
   std::unique_ptr<GpuExecutable> executable(new GpuExecutable(std::move(module)));
-  executable->device_ = std::move(device);
+  executable->collectives_ = std::move(devices.collectives);
   executable->program_ = std::move(program);
-  RETURN_IF_ERROR(executable->device_->Enter());
-  RETURN_IF_ERROR(executable->LoadKernels(codes));
-  RETURN_IF_ERROR(executable->LoadConstants());
+  for (std::shared_ptr<Device>& device : devices.all) {
+    ASSIGN_OR_RETURN(executable->placed_.emplace_back(),
+                     PlacedProgram::Make(std::move(device), executable->allocations(),
+                                         executable->program_.kernels.size(), codes));
+  }
   executable->FindFirstUses();
   return executable;
 }
 
-GpuExecutable::~GpuExecutable() {
-  if (device_ == nullptr) return;
-  device_->Enter().IgnoreError();
-  modules_.clear();
-  device_->Free(constant_memory_).IgnoreError();
+const PlacedProgram& GpuExecutable::NextPlace() const {
+  return *placed_[next_place_++ % placed_.size()];
 }
 
-absl::Status GpuExecutable::LoadKernels(const std::vector<DeviceCode>& codes) {
-  for (const DeviceCode& code : codes) {
-    ASSIGN_OR_RETURN(std::unique_ptr<DeviceModule> loaded, device_->LoadModule(code));
-    for (const std::string& name : code.kernels) {
-      ASSIGN_OR_RETURN(const DeviceKernel* const kernel, loaded->Find(name));
-      kernels_.push_back(kernel);
-    }
-    modules_.push_back(std::move(loaded));
-  }
-  RET_CHECK(kernels_.size() == program_.kernels.size(), "{} kernels loaded, {} wanted",
-            kernels_.size(), program_.kernels.size());
-  return absl::OkStatus();
-}
-
-absl::StatusOr<DevicePtr> GpuExecutable::Place(bool (*wanted)(const Allocation&),
-                                               int64_t first_bytes,
-                                               std::vector<DevicePtr>& addresses) const {
-  int64_t offset = RoundUp(first_bytes, kMemoryAlignment), total = offset;
-  for (const Allocation& allocation : allocations())
-    total += wanted(allocation) ? RoundUp(allocation.size, kMemoryAlignment) : 0;
-  ASSIGN_OR_RETURN(const DevicePtr memory, device_->Allocate(total));
-  for (size_t i = 0; i < allocations().size(); ++i) {
-    const Allocation& allocation = allocations()[i];
-    if (!wanted(allocation) || allocation.size == 0) continue;
-    addresses[i] = memory + static_cast<DevicePtr>(offset);
-    offset += RoundUp(allocation.size, kMemoryAlignment);
-  }
-  return memory;
-}
-
-absl::Status GpuExecutable::LoadConstants() {
-  constants_.assign(allocations().size(), 0);
-  ASSIGN_OR_RETURN(constant_memory_, Place(IsConstant, 0, constants_));
-  if (constant_memory_ == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->CreateStream());
-  int64_t total = 0;
-  for (const Allocation& allocation : allocations())
-    total += IsConstant(allocation) ? allocation.size : 0;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Staging> staging, Staging::Make(*device_, total));
-  for (size_t i = 0; i < allocations().size(); ++i) {
-    const Allocation& allocation = allocations()[i];
-    if (!IsConstant(allocation) || allocation.size == 0) continue;
-    RETURN_IF_ERROR(RefuseElided(*allocation.value, allocation.constant->name()));
-    std::vector<std::byte> copy;
-    ASSIGN_OR_RETURN(const void* const bytes,
-                     StoredForm(*allocation.value, allocation.value->shape(), copy));
-    RETURN_IF_ERROR(staging->ToDevice(*stream, constants_[i], bytes, allocation.size));
-  }
-  return stream->Synchronize();
-}
+GpuExecutable::~GpuExecutable() = default;
 
 void GpuExecutable::FindFirstUses() {
   first_uses_.resize(program_.thunks.size() + 1);

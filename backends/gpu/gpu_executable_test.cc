@@ -78,7 +78,8 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> MakeOn(std::shared_ptr<Device> de
   std::vector<DeviceCode> codes(1);
   for (size_t i = 0; i < program->kernels.size(); ++i)
     codes[0].kernels.push_back(fmt::format("k{}", i));
-  return GpuExecutable::Make(*std::move(module), std::move(device), *std::move(program), codes);
+  return GpuExecutable::Make(*std::move(module), {{std::move(device)}, nullptr},
+                             *std::move(program), codes);
 }
 
 TEST_CASE("a run launches kernels and copies, and allocates nothing", "[gpu][executable]") {

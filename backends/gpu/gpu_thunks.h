@@ -28,6 +28,8 @@ struct GraphSlot {
   std::unique_ptr<Graph> graph;
 };
 
+class NcclCommunicator;  // library/nccl_communicator.h
+
 struct GpuState final : DeviceState {
   std::vector<DevicePtr> addresses;  // of the allocations
   DevicePtr scratch = 0;             // Thunk::scratch_bytes() of the largest thunk
@@ -36,6 +38,9 @@ struct GpuState final : DeviceState {
   RandomState random;
   std::vector<GraphSlot> graphs;  // by number of a GraphThunk
   Evaluator evaluator;            // of what the host does (host_thunk.h)
+  NcclCommunicator* collectives =
+      nullptr;           // to the GPUs of other devices; null: the host does them
+  std::string_view gpu;  // its DeviceProperties::uuid
   // Of the host, for predicates and branch numbers: the device writes it without the driver's help.
   void* pinned = nullptr;
   static constexpr int64_t kPinnedBytes = 64;

@@ -3,9 +3,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/codegen/program_emitter.h"
 #include "backends/common/refusal.h"
+#include "backends/gpu/collective_thunk.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/host_thunk.h"
+#include "backends/gpu/library/collective_plan.h"
 #include "backends/gpu/one_block_thunks.h"
 #include "backends/gpu/product_thunk.h"
 #include "backends/platforms.h"
@@ -123,8 +125,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
       std::vector<std::vector<BufferSlice>> operands;
       for (const Instruction* operand : instruction.operands())
         operands.push_back(buffers().slices(*operand));
-      return MakeHostThunk(instruction, std::move(operands), buffers().slices(instruction),
-                           options_.denormals.value_or(DefaultDenormals("gpu")));
+      return MakeThunkOfOthers(instruction, std::move(operands));
     }
     ASSIGN_OR_RETURN(KernelPlan plan, std::move(plans_[plan_number_.at(&instruction)].plan));
     std::vector<int> numbers;
@@ -147,6 +148,20 @@ class GpuProgramEmitter final : public ProgramEmitter {
     return std::unique_ptr<Thunk>(std::make_unique<GpuKernelThunk>(
         instruction.name(), plan.family, std::move(steps), SlicesOf(instruction),
         buffers().slices(instruction).size(), std::move(plan.scratch)));
+  }
+
+  // What concerns others than the device.
+  std::unique_ptr<Thunk> MakeThunkOfOthers(const Instruction& instruction,
+                                           std::vector<std::vector<BufferSlice>> operands) {
+    std::vector<BufferSlice> arrays;
+    for (const auto& operand : operands)
+      arrays.insert(arrays.end(), operand.begin(), operand.end());
+    std::unique_ptr<Thunk> host =
+        MakeHostThunk(instruction, std::move(operands), buffers().slices(instruction),
+                      options_.denormals.value_or(DefaultDenormals("gpu")));
+    if (!IsForNccl(instruction)) return host;
+    return MakeCollectiveThunk(instruction, std::move(arrays), buffers().slices(instruction),
+                               std::move(host));
   }
 
   const MakeLibrary& make_library_;

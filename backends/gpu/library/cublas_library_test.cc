@@ -337,7 +337,7 @@ TEST_CASE("a large product of a program is the library's", "[gpu][library]") {
     CHECK(program->scratch_bytes >= int64_t{kWorkspace});
     auto device = MakeSimulatedDevice({});
     REQUIRE(device.ok());
-    auto executable = GpuExecutable::Make(std::move(module), *std::move(device),
+    auto executable = GpuExecutable::Make(std::move(module), {{*std::move(device)}, nullptr},
                                           *std::move(program), std::vector<DeviceCode>());
     REQUIRE(executable.ok());
     // The stand-in does not wait for its turn on the stream: the arguments must be there before.
