@@ -75,8 +75,8 @@ llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* tab
 // Upper half of the product of two vectors of integers.
 llvm::Value* MultiplyHigh(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool is_signed);
 
-// x - trunc(x / y) * y, exactly. For processors, which call a function for each lane else, of f32 by
-// way of f64.
+// x - trunc(x / y) * y, exactly. For processors, which would call a function for each lane, of f32
+// by way of f64.
 llvm::Value* Remainder(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y);
 
 // Whether rare functions of values of this type are called (rare_code.h): code for one element is

@@ -206,8 +206,8 @@ absl::StatusOr<Values> FusionEmitter::ReduceStep(Reduction& r, const ActiveNest&
   return after;
 }
 
-// The loop over the elements that a lane adds up alone, in blocks, whose sums are added up: they are
-// as close as if each had lanes, and cost no more.
+// The loop over the elements that a lane adds up alone, in blocks, whose sums are added up: they
+// are as close as if each had lanes, and cost no more.
 absl::StatusOr<Values> FusionEmitter::ReduceInBlocks(Reduction& r, ActiveNest& nest, Values carried,
                                                      const Body& body) {
   const Group& group = nest.groups[0];
