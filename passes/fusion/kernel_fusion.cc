@@ -138,7 +138,7 @@ class Fuser {
     }
     if (instruction->opcode() == Opcode::kConcatenate) {
       group.has_rolls = true;
-      AddBorders(InnermostBorders(RollOf(*instruction), instruction->shape()), group.borders);
+      AddBordersOf(*instruction, target, group.borders);
     } else {
       group.is_plain &= IsPlainMember(*instruction, group.root->shape());
     }
@@ -152,7 +152,7 @@ class Fuser {
   // kernels, which become one: its result is then read from a register where it was from memory.
   // Rolls that nobody else reads, too.
   bool JoinAsOutput(Instruction* instruction) {
-    const bool is_roll = instruction->opcode() == Opcode::kConcatenate;
+    const bool is_roll = IsRoll(*instruction);
     if ((!is_roll && !IsFusibleElementwise(*instruction)) || instruction->is_root() ||
         instruction->shape().element_count() == 1)
       return false;
@@ -163,8 +163,7 @@ class Fuser {
       if (group < 0 || !IsPlainFor(*instruction, groups_[static_cast<size_t>(group)]) ||
           !IsFusibleElementwise(*use.user)) {
         has_other_users = true;
-      } else if (is_roll ? !MayJoinAsRoll(*instruction, groups_[static_cast<size_t>(group)])
-                         : IsRolledIn(*instruction, group)) {
+      } else if (IsRolledIn(*instruction, group)) {
         return false;
       } else if (std::find(targets.begin(), targets.end(), group) == targets.end()) {
         targets.push_back(group);
@@ -446,7 +445,7 @@ class Fuser {
                               : target_.keeps_rows && ReduceMayJoinLoops(instruction, *group.root)))
       return false;
     if (opcode == Opcode::kReduce && MovesElements(group.members)) return false;
-    if (opcode == Opcode::kConcatenate && !MayJoinAsRoll(instruction, group)) return false;
+    if (opcode == Opcode::kConcatenate && !MayJoinAsRoll(instruction, number)) return false;
     if (opcode != Opcode::kConcatenate && IsRolledIn(instruction, number)) return false;
     if (ReadsUpdated(instruction, *group.root)) return false;
     if (IsComputedTooOften(instruction, number)) return false;
@@ -460,15 +459,51 @@ class Fuser {
 
   // The loops of a concatenation are cut where its pieces end, but pieces of one array are read
   // like slices of it. Only the innermost loop is cut then, a few times.
-  bool MayJoinAsRoll(const Instruction& concatenate, const Group& group) const {
-    const Shape shape = concatenate.shape();
-    if (!target_.rolls || !group.is_plain || !SameDimensions(shape, group.root->shape()))
-      return false;
-    const Roll roll = RollOf(concatenate);
-    if (roll.array == nullptr || !FitsLoops(roll, shape)) return false;
+  bool MayJoinAsRoll(const Instruction& concatenate, int number) const {
+    const Group& group = groups_[static_cast<size_t>(number)];
+    if (!group.is_plain || !IsRoll(concatenate)) return false;
     std::vector<int64_t> borders = group.borders;
-    AddBorders(InnermostBorders(roll, shape), borders);
-    return borders.size() <= kMostBorders;
+    return AddBordersOf(concatenate, number, borders) && borders.size() <= kMostBorders;
+  }
+
+  bool IsRoll(const Instruction& concatenate) const {
+    if (!target_.rolls || concatenate.opcode() != Opcode::kConcatenate) return false;
+    const Roll roll = RollOf(concatenate);
+    return roll.array != nullptr && FitsLoops(roll, concatenate.shape());
+  }
+
+  // Adds where the innermost loop of the group is cut for `concatenate`, a roll; false if something
+  // in it reads the roll neither in the place of its own result nor by a slice or by another roll.
+  bool AddBordersOf(const Instruction& concatenate, int number,
+                    std::vector<int64_t>& borders) const {
+    const Shape loops = groups_[static_cast<size_t>(number)].root->shape();
+    const Roll roll = RollOf(concatenate);
+    const std::vector<int64_t> ends = InnermostBorders(roll, concatenate.shape());
+    const auto in_place = [&](const Instruction& user) {
+      return group_of_.Get(&user) == number && IsFusibleElementwise(user) &&
+             SameDimensions(user.shape(), loops);
+    };
+    const auto may_read = [&](const Instruction& user) {
+      return in_place(user) || (ends.empty() && IsRollIn(user, number));
+    };
+    for (const Use& use : concatenate.uses()) {
+      const Instruction& user = *use.user;
+      if (may_read(user)) {
+        AddBorders(ends, borders);
+        continue;
+      }
+      if (user.opcode() != Opcode::kSlice || !IsCopied(user)) return false;
+      for (const SliceRange& range : user.attrs<SliceAttrs>().slice) {
+        if (range.stride != 1) return false;
+      }
+      if (!absl::c_all_of(user.uses(), [&](const Use& u) { return may_read(*u.user); }))
+        return false;
+      const SliceRange& range = user.attrs<SliceAttrs>().slice[static_cast<size_t>(roll.dim)];
+      for (const int64_t end : ends) {
+        if (end > range.start && end < range.limit) AddBorders({end - range.start}, borders);
+      }
+    }
+    return true;
   }
 
   static void AddBorders(const std::vector<int64_t>& more, std::vector<int64_t>& borders) {
@@ -480,16 +515,17 @@ class Fuser {
   // Whether a roll inside the group reads it, by slices or as a whole: it is in memory, or it would
   // be computed for each roll again.
   bool IsRolledIn(const Instruction& instruction, int number) const {
-    const auto is_roll = [&](const Instruction* user) {
-      return user->opcode() == Opcode::kConcatenate && group_of_.Get(user) == number &&
-             user != groups_[static_cast<size_t>(number)].root;
-    };
     if (!groups_[static_cast<size_t>(number)].has_rolls) return false;
     return absl::c_any_of(instruction.uses(), [&](const Use& use) {
-      if (is_roll(use.user)) return instruction.opcode() != Opcode::kSlice;
+      if (IsRollIn(*use.user, number)) return instruction.opcode() != Opcode::kSlice;
       return use.user->opcode() == Opcode::kSlice &&
-             absl::c_any_of(use.user->uses(), [&](const Use& u) { return is_roll(u.user); });
+             absl::c_any_of(use.user->uses(),
+                            [&](const Use& u) { return IsRollIn(*u.user, number); });
     });
+  }
+  bool IsRollIn(const Instruction& user, int number) const {
+    return user.opcode() == Opcode::kConcatenate && group_of_.Get(&user) == number &&
+           &user != groups_[static_cast<size_t>(number)].root;
   }
 
   bool MayJoinAll(const Instruction& instruction) const {
