@@ -223,10 +223,19 @@ Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   // and keep its last bit.
   if (x->opcode() == Opcode::kFft)
     rest = b.Multiply(b.Constant(NoiseFor(x->shape(), run)), LargestOf(b, x));
-  if (Instruction* const sizes = SumOfSizes(b, x))
+  Instruction* const sizes = SumOfSizes(b, x);
+  if (sizes != nullptr)
     rest =
         b.Add(rest, b.Multiply(is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise, sizes));
   Instruction* result = b.Add(b.Add(x, moved), rest);
+  // Where terms leave the type, either infinity may come first, or both meet as NaN.
+  if (sizes != nullptr) {
+    Instruction* const size = b.Abs(sizes);
+    Instruction* const infinity = b.ConstantLike(size, std::numeric_limits<double>::infinity());
+    Instruction* const either = Mixture(rest, b.Subtract(rest, rest), run.random);
+    if (either == nullptr) return nullptr;
+    result = b.Select(b.Compare(size, infinity, ComparisonDirection::kEq), either, result);
+  }
   return b.status().ok() ? result : nullptr;
 }
 
