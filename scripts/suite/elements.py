@@ -193,3 +193,22 @@ def edges(image):
     light = image @ jnp.array([0.3, 0.6, 0.1])
     across, down = light[:, 2:] - light[:, :-2], light[2:] - light[:-2]
     return (jnp.hypot(across[1:-1], down[:, 1:-1]) > 0.5).astype(jnp.uint8)
+
+
+@program(symmetric((64, 48, 48), 1))
+def padded_edges(images):
+    """Steepness of images whose edges are repeated: sums of slices of what was padded."""
+    p = jnp.pad(images, ((0, 0), (1, 1), (1, 1)), mode="edge")
+    across = sum(k * (p[:, i:i + 48, 2:] - p[:, i:i + 48, :-2]) for i, k in enumerate((1, 2, 1)))
+    down = sum(k * (p[:, 2:, i:i + 48] - p[:, :-2, i:i + 48]) for i, k in enumerate((1, 2, 1)))
+    return jnp.sqrt(across * across + down * down)
+
+
+@program(uniform((256, 256, 3), 0, 1))
+def hues(image):
+    """From red, green and blue to hue and value: extremes of three, and remainders of floats."""
+    r, g, b = image[..., 0], image[..., 1], image[..., 2]
+    value, least = image.max(-1), image.min(-1)
+    c = jnp.maximum(value - least, 0.0625)
+    hue = jnp.where(value == r, (g - b) / c % 6, jnp.where(value == g, (b - r) / c + 2, (r - g) / c + 4))
+    return jnp.stack([hue / 6, value], -1)

@@ -110,3 +110,16 @@ def n_body(places):
         speeds = speeds + 0.001 * jnp.sum(away / distances[..., None] ** 1.5, 1)
         return (places + 0.001 * speeds, speeds), None
     return lax.scan(step, (places, jnp.zeros_like(places)), None, length=20)[0]
+
+
+@program(uniform((256, 256), 0, 1), uniform((256, 256), 0, 1))
+def reaction_diffusion(u, v):
+    """20 steps of two substances that react and spread, around the ends."""
+    def spread(a):
+        return (jnp.roll(a, 1, 0) + jnp.roll(a, -1, 0) + jnp.roll(a, 1, 1) + jnp.roll(a, -1, 1)) - 4 * a
+
+    def step(_, state):
+        u, v = state
+        r = u * v * v
+        return u + 0.16 * spread(u) - r + 0.06 * (1 - u), v + 0.08 * spread(v) + r - 0.1 * v
+    return lax.fori_loop(0, 20, step, (u, v))
