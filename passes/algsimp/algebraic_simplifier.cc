@@ -167,7 +167,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   if (options.enable_remove_no_op_reduce_precision) add(algsimp::NoOpReducePrecisionRules());
   if (options.use_convert_constant_folding) add(algsimp::ConvertConstantRules());
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
-  add(algsimp::WindowOfPadRules());
+  add(algsimp::WindowOfPadRules(/*only_small=*/options.exact));
   if (fixed) {
     rules_.set_accept(MayReplaceWithLayout);
     if (options.rewrite_no_op_bitcast_convert_to_bitcast)

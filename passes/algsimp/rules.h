@@ -77,7 +77,7 @@ std::span<const Rule> BroadcastDegenerateRules(bool sink);
 std::span<const Rule> NegativePaddingRules();
 std::span<const Rule> UpdateToPadRules();
 std::span<const Rule> WindowToReduceRules();
-std::span<const Rule> WindowOfPadRules();  // after those
+std::span<const Rule> WindowOfPadRules(bool only_small);  // after those
 std::span<const Rule> SliceOfRunningRules();
 std::span<const Rule> FoldPadRules();
 std::span<const Rule> ConvolutionSwapRules();

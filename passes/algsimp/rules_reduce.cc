@@ -444,6 +444,24 @@ Instruction* WindowOfPad(Instruction* op, Rewriter& rewriter) {
                               AttrsPtr::Make(ReduceWindowAttrs{*window}), {op->to_apply()});
 }
 
+// Whether windows are as large as what was padded: they hold more from one to the next, as those of
+// a cumulative sum, which is computed as such only while it begins where the array does.
+bool SeesAllOfPadded(const Instruction& op, const Instruction& pad) {
+  const Window& window = op.attrs<ReduceWindowAttrs>().window;
+  for (size_t d = 0; d < window.dims.size(); ++d) {
+    const int64_t size = pad.operand(0)->shape().dim(static_cast<int>(d));
+    if (size > 1 && window.dims[d].size >= size) return true;
+  }
+  return false;
+}
+
+Instruction* SmallWindowOfPad(Instruction* op, Rewriter& rewriter) {
+  const Instruction* input = op->operand(0);
+  if (input->opcode() == Opcode::kConvert) input = input->operand(0);
+  if (input->opcode() == Opcode::kPad && SeesAllOfPadded(*op, *input)) return nullptr;
+  return WindowOfPad(op, rewriter);
+}
+
 constexpr Rule kReduceRules[] = {
     {"reduce-of-nothing", Opcode::kReduce, kExact, ReduceOfNothing},
     // Sums of narrow floats are carried in a wider type, but not those in a tuple.
@@ -456,6 +474,8 @@ constexpr Rule kReduceRules[] = {
 };
 constexpr Rule kWindowOfPadRules[] = {
     {"reduce-window-of-pad", Opcode::kReduceWindow, kExact, WindowOfPad}};
+constexpr Rule kSmallWindowOfPadRules[] = {
+    {"reduce-window-of-pad", Opcode::kReduceWindow, kExact, SmallWindowOfPad}};
 constexpr Rule kLayoutReduceRules[] = {
     {"reduce-of-ones-in-place", Opcode::kReduce, kExceptSpecials, ReduceOfOnesInPlace}};
 constexpr Rule kFreeReduceRules[] = {
@@ -502,6 +522,8 @@ std::span<const Rule> ReduceOfConcatRules(bool of_all_shapes) {
 }
 std::span<const Rule> ReduceOfBroadcastRules() { return kReduceOfBroadcastRules; }
 std::span<const Rule> WindowToReduceRules() { return kWindowToReduceRules; }
-std::span<const Rule> WindowOfPadRules() { return kWindowOfPadRules; }
+std::span<const Rule> WindowOfPadRules(bool only_small) {
+  return only_small ? std::span<const Rule>(kSmallWindowOfPadRules) : kWindowOfPadRules;
+}
 
 }  // namespace hlo::algsimp

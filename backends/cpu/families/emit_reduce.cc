@@ -8,6 +8,7 @@
 #include "backends/cpu/families/fold.h"
 #include "lib/analysis/cost.h"
 #include "lib/support/hash.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -19,7 +20,8 @@ constexpr int64_t kMostKept = 1 << 14;
 // Elements of a sum that one lane may add up before it counts as long: in f32, each addition is off
 // by a part of what is there so far.
 constexpr int64_t kMostAdded = 1 << 13;
-constexpr int64_t kMostInBlock = 1 << 10;
+// That are added up in one go, and in each block of more.
+constexpr int64_t kMostInRow = 1 << 11, kMostInBlock = 1 << 8;
 // So many lanes to one column are too many.
 constexpr int kFewColumns = 4, kFewCostlyColumns = 2;
 // Elements of a row that are too few to be shared out among lanes: each lane has a row.
@@ -206,19 +208,24 @@ absl::StatusOr<Values> FusionEmitter::ReduceStep(Reduction& r, const ActiveNest&
   return after;
 }
 
-// The loop over the elements that a lane adds up alone, in blocks, whose sums are added up: they
-// are as close as if each had lanes, and cost no more.
+// The loop over the reduced elements in blocks, whose sums are added up: each lane's sum is as
+// close as those of its blocks, and costs no more. `starts` is what all of them begin with.
 absl::StatusOr<Values> FusionEmitter::ReduceInBlocks(Reduction& r, ActiveNest& nest, Values carried,
-                                                     const Body& body) {
+                                                     const Values& starts, const Body& body) {
   const Group& group = nest.groups[0];
   const int64_t size = group.size;
-  const int64_t step = std::max<int64_t>(1, kMostInBlock / (Product(r.sizes) / size));
-  const Values starts = {b_.Splat(r.fold.Nothing(), lanes_)};
+  const int64_t lanes = r.vectors ? r.levels[0] : 1;
+  int64_t step = std::max<int64_t>(1, kMostInBlock * lanes / (Product(r.sizes) / size));
+  if (nest.groups.size() == 1) step = RoundUp(step, lanes);
   const Values arguments = b_.BeginLoop(b_.Index(0), b_.Index(size), step, carried);
   const Value end = b_.Min(b_.Offset(arguments[0], step), b_.Index(size));
   ASSIGN_OR_RETURN(const Values block, LoopBetween(nest, 0, arguments[0], end, starts, body));
-  ASSIGN_OR_RETURN(const Values sums,
-                   r.fold.Combine({arguments.begin() + 1, arguments.end()}, block));
+  Values sums;
+  for (size_t level = 0; level < block.size(); ++level) {
+    ASSIGN_OR_RETURN(const Values sum,
+                     r.fold.Combine({arguments[level + 1]}, Values{block[level]}));
+    sums.push_back(sum[0]);
+  }
   return b_.EndLoop(sums);
 }
 
@@ -244,8 +251,12 @@ absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
     }
   }
   const auto body = [&](const Values& before) { return ReduceStep(r, nest, before); };
-  const bool in_blocks = r.varies && Product(r.sizes) > kMostAdded && r.fold.AddsF32();
-  ASSIGN_OR_RETURN(Values done, in_blocks ? ReduceInBlocks(r, nest, carried, body)
+  const int64_t sharing = r.vectors ? r.levels[0] : 1;  // lanes to one sum
+  const bool in_blocks =
+      Product(r.sizes) / sharing > kMostInRow && r.rows.empty() && r.fold.AddsF32();
+  Values starts_of_blocks = carried;
+  if (in_blocks && !r.vectors) starts_of_blocks = {b_.Splat(r.fold.Nothing(), lanes_)};
+  ASSIGN_OR_RETURN(Values done, in_blocks ? ReduceInBlocks(r, nest, carried, starts_of_blocks, body)
                                           : Loop(nest, 0, carried, body));
   if (r.vectors) {
     if (r.fold.has_positions()) initial.push_back(starts->back());

@@ -200,7 +200,7 @@ class FusionEmitter {
   absl::StatusOr<Values> ReduceStep(Reduction& r, const ActiveNest& nest, const Values& before);
   absl::StatusOr<Values> ReduceLoop(Reduction& r, Values initial);
   absl::StatusOr<Values> ReduceInBlocks(Reduction& r, ActiveNest& nest, Values carried,
-                                        const Body& body);
+                                        const Values& starts, const Body& body);
   absl::StatusOr<Values> CombineLevels(const Fold& fold, const Values& carried, size_t levels,
                                        Values initial);
 
