@@ -16,6 +16,7 @@
 #include "passes/pass_manager.h"
 #include "tools/fuzz/noisy_run.h"
 #include "tools/fuzz/random.h"
+#include "tools/fuzz/turned_outcomes.h"
 #include "tools/support/leaves.h"
 
 namespace hlo {
@@ -401,74 +402,6 @@ absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
   return absl::OkStatus();
 }
 
-// Comparisons of integers for equality, by name. Noise moves the integers (places that a sort
-// gives, say), and hardly ever to the number that another platform had.
-std::vector<std::string> EqualityTests(const Module& module) {
-  std::vector<std::string> tests;
-  for (const Instruction* i : module.entry()->instructions()) {
-    if (i->opcode() != Opcode::kCompare || i->shape().has_dynamic_dims()) continue;
-    const ComparisonDirection direction = i->attrs<CompareAttrs>().direction;
-    if ((direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe) &&
-        IsInteger(i->operand(0)->shape().element_type()))
-      tests.emplace_back(i->name());
-  }
-  return tests;
-}
-
-// The module's results, then the operands of these comparisons.
-absl::StatusOr<Literal> WithOperands(std::unique_ptr<Module> module, const EvalOptions& eval,
-                                     const std::vector<Literal>& arguments,
-                                     const std::vector<std::string>& tests) {
-  Builder b(module->entry());
-  std::vector<Instruction*> all = {module->entry()->root()};
-  for (const std::string& name : tests) {
-    const Instruction* const test = module->FindInstruction(name);
-    all.insert(all.end(), {test->operand(0), test->operand(1)});
-  }
-  module->entry()->set_root(b.Tuple(all));
-  RETURN_IF_ERROR(b.status());
-  return Evaluator(eval).Run(*module, arguments);
-}
-
-// The results of the module without noise, where each of these comparisons that noise has reached,
-// in any of the `noisy` results of WithOperands, comes out the other way; none: it reached none.
-std::optional<Literal> WithTestsTurned(const Module& module, const EvalOptions& eval,
-                                       const std::vector<Literal>& arguments,
-                                       const std::vector<std::string>& tests,
-                                       const std::vector<Literal>& noisy) {
-  const absl::StatusOr<Literal> calm = WithOperands(module.Clone(), eval, arguments, tests);
-  if (!calm.ok()) return std::nullopt;
-  const std::unique_ptr<Module> turned = module.Clone();
-  bool any = false;
-  for (size_t t = 0; t < tests.size(); ++t) {
-    Instruction* const test = turned->FindInstruction(tests[t]);
-    const int first = static_cast<int>(2 * t) + 1;  // its first operand
-    Literal moves(test->shape());
-    bool reached = false;
-    for (int64_t i = 0; i < moves.element_count(); ++i) {
-      const auto moved = [&](const Literal& run) {
-        return !SameBits(run.element(first), calm->element(first), i) ||
-               !SameBits(run.element(first + 1), calm->element(first + 1), i);
-      };
-      const bool moves_here = std::any_of(noisy.begin(), noisy.end(), moved);
-      moves.SetInt(i, moves_here ? 1 : 0);
-      reached |= moves_here;
-    }
-    if (!reached) continue;
-    any = true;
-    const std::vector<Use> uses(test->uses().begin(), test->uses().end());
-    const bool is_root = turned->entry()->root() == test;
-    Builder b(turned->entry());
-    Instruction* const other = b.Op(Opcode::kXor, {test, b.Constant(std::move(moves))});
-    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, other);
-    if (is_root) turned->entry()->set_root(other);
-  }
-  if (!any) return std::nullopt;
-  turned->ClearSchedule();
-  absl::StatusOr<Literal> result = Evaluator(eval).Run(*turned, arguments);
-  return result.ok() ? std::optional<Literal>(*std::move(result)) : std::nullopt;
-}
-
 }  // namespace
 
 Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
@@ -480,9 +413,8 @@ Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
   eval.denormals = options.denormals;
   eval.max_work = kWorkOfNoise * options.limits.max_work;
   eval.max_loop_iterations = options.limits.max_loop_iterations;
-  const std::vector<std::string> tests = options.thorough && options.run == nullptr
-                                             ? EqualityTests(module)
-                                             : std::vector<std::string>();
+  const std::vector<std::string> turning =
+      options.thorough && options.run == nullptr ? MayTurn(module) : std::vector<std::string>();
   std::vector<Literal> with_operands;
   for (NoisyRun& run : runs) {
     std::unique_ptr<Module> copy = module.Clone();
@@ -490,17 +422,19 @@ Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
     if (run.kind == NoisyRun::Kind::kBits)
       eval.denormals = run.sign > 0 ? Denormals::kFlush : Denormals::kKeep;
     absl::StatusOr<Literal> result =
-        !tests.empty()           ? WithOperands(std::move(copy), eval, arguments, tests)
+        !turning.empty()         ? WithOperands(std::move(copy), eval, arguments, turning)
         : options.run != nullptr ? options.run(*copy)
                                  : Evaluator(eval).Run(*copy, arguments);
     if (!result.ok()) continue;
-    noise.runs.push_back(tests.empty() ? *result : result->element(0));
-    if (!tests.empty() && run.kind != NoisyRun::Kind::kVanishing)
+    noise.runs.push_back(turning.empty() ? *result : result->element(0));
+    if (!turning.empty() && run.kind != NoisyRun::Kind::kVanishing)
       with_operands.push_back(*std::move(result));
   }
   if (!with_operands.empty()) {
-    if (auto turned = WithTestsTurned(module, eval, arguments, tests, with_operands))
-      noise.runs.push_back(*std::move(turned));
+    for (const double zero : {0.0, -0.0}) {
+      if (auto turned = WithTurned(module, eval, arguments, turning, with_operands, zero))
+        noise.runs.push_back(*std::move(turned));
+    }
   }
   return noise;
 }
