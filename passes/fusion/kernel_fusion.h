@@ -12,7 +12,9 @@
 // into every kernel that reads them. A reduction is the root of its kernel (its inputs are fused
 // into it), or stands inside one whose rows are what it reduces: softmax and normalisations are one
 // kernel, which stores what others read of it, too (gpu). Simple operations on one array, upcasts
-// above all, are copied where several kernels read them (gpu). Left alone: what no kernel computes
+// above all, are copied where several kernels read them (gpu). A roll of an array in memory
+// (rolls.h) is computed in kernels of one loop that read it, in place or by slices, where that cuts
+// the loop a few times only (cpu). Left alone: what no kernel computes
 // (kernel_support.h), transposes of large arrays (a kernel of their own moves them through
 // registers), anything with a side effect or control edges.
 //
