@@ -190,6 +190,7 @@ void RuleSet::Add(std::span<const Rule> rules, RuleSafety allowed) {
 
 absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules,
                                 PassContext& context, const Instruction* skip) {
+  if (IsAsyncBody(computation)) return false;  // holds one operation
   return Driver(computation, rules, context, skip).Run();
 }
 
@@ -242,7 +243,7 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
 absl::StatusOr<bool> RewritePass::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.Computations(module, rules_.roots())) {
-    if ((skip_entry_ && computation->is_entry()) || IsAsyncBody(*computation)) continue;
+    if (skip_entry_ && computation->is_entry()) continue;
     ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
     changed |= rewritten;
   }

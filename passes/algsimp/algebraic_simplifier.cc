@@ -1,6 +1,5 @@
 #include "passes/algsimp/algebraic_simplifier.h"
 
-#include "lib/ir/async_chain.h"
 #include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
@@ -199,7 +198,6 @@ absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& conte
        options_.enable_move_dot_param_to_rhs && !options_.is_layout_sensitive});
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    if (IsAsyncBody(*computation)) continue;  // holds one operation
     if (options_.exact && KnowsSizesLate(*computation)) continue;
     // Rules look at operands of operands, too, whose change alone does not call them again.
     bool rewritten = true;

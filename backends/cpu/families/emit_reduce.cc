@@ -24,8 +24,6 @@ constexpr int64_t kMostAdded = 1 << 13;
 constexpr int64_t kMostInRow = 1 << 11, kMostInBlock = 1 << 8;
 // So many lanes to one column are too many.
 constexpr int kFewColumns = 4, kFewCostlyColumns = 2;
-// Elements of a row that are too few to be shared out among lanes: each lane has a row.
-constexpr int64_t kFewInRow = 4;
 // Elements that are combined without a loop, each with code of its own.
 constexpr int64_t kMostWrittenOut = 8;
 
@@ -151,6 +149,7 @@ struct FusionEmitter::Reduction {
            shape().dim(last) >= 2 * base_lanes &&
            columns < base_lanes / (is_costly ? kFewCostlyColumns : kFewColumns);
   }
+  int64_t LanesToOneSum() const { return vectors ? levels[0] : 1; }
   // Where `fold.count()` carried values of a level begin.
   ptrdiff_t First(size_t level) const { return static_cast<ptrdiff_t>(level * fold.count()); }
 };
@@ -209,12 +208,12 @@ absl::StatusOr<Values> FusionEmitter::ReduceStep(Reduction& r, const ActiveNest&
 }
 
 // The loop over the reduced elements in blocks, whose sums are added up: each lane's sum is as
-// close as those of its blocks, and costs no more. `starts` is what all of them begin with.
+// close as those of its blocks, and costs no more.
 absl::StatusOr<Values> FusionEmitter::ReduceInBlocks(Reduction& r, ActiveNest& nest, Values carried,
-                                                     const Values& starts, const Body& body) {
-  const Group& group = nest.groups[0];
-  const int64_t size = group.size;
-  const int64_t lanes = r.vectors ? r.levels[0] : 1;
+                                                     const Body& body) {
+  const int64_t size = nest.groups[0].size;
+  const int64_t lanes = r.LanesToOneSum();
+  const Values starts = r.vectors ? carried : Values{b_.Splat(r.fold.Nothing(), lanes_)};
   int64_t step = std::max<int64_t>(1, kMostInBlock * lanes / (Product(r.sizes) / size));
   if (nest.groups.size() == 1) step = RoundUp(step, lanes);
   const Values arguments = b_.BeginLoop(b_.Index(0), b_.Index(size), step, carried);
@@ -251,12 +250,9 @@ absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
     }
   }
   const auto body = [&](const Values& before) { return ReduceStep(r, nest, before); };
-  const int64_t sharing = r.vectors ? r.levels[0] : 1;  // lanes to one sum
   const bool in_blocks =
-      Product(r.sizes) / sharing > kMostInRow && r.rows.empty() && r.fold.AddsF32();
-  Values starts_of_blocks = carried;
-  if (in_blocks && !r.vectors) starts_of_blocks = {b_.Splat(r.fold.Nothing(), lanes_)};
-  ASSIGN_OR_RETURN(Values done, in_blocks ? ReduceInBlocks(r, nest, carried, starts_of_blocks, body)
+      Product(r.sizes) / r.LanesToOneSum() > kMostInRow && r.rows.empty() && r.fold.AddsF32();
+  ASSIGN_OR_RETURN(Values done, in_blocks ? ReduceInBlocks(r, nest, carried, body)
                                           : Loop(nest, 0, carried, body));
   if (r.vectors) {
     if (r.fold.has_positions()) initial.push_back(starts->back());

@@ -32,6 +32,9 @@ using tile::Values;
 
 class Fold;
 
+// Elements of a row that are too few to be shared out among lanes: each lane reduces a row.
+inline constexpr int64_t kFewInRow = 4;
+
 class FusionEmitter {
  public:
   FusionEmitter(tile::TileBuilder& b, LoopPlan& plan, int base_lanes)
@@ -200,7 +203,7 @@ class FusionEmitter {
   absl::StatusOr<Values> ReduceStep(Reduction& r, const ActiveNest& nest, const Values& before);
   absl::StatusOr<Values> ReduceLoop(Reduction& r, Values initial);
   absl::StatusOr<Values> ReduceInBlocks(Reduction& r, ActiveNest& nest, Values carried,
-                                        const Values& starts, const Body& body);
+                                        const Body& body);
   absl::StatusOr<Values> CombineLevels(const Fold& fold, const Values& carried, size_t levels,
                                        Values initial);
 

@@ -100,8 +100,7 @@ class LoopEmission {
 
   // Whether each lane reduces a row of its own, of few elements.
   static bool ReducesFew(const Instruction& reduce) {
-    constexpr int64_t kMostReduced = 4;
-    return ReducesRows(reduce) && RowSize(reduce) <= kMostReduced;
+    return ReducesRows(reduce) && RowSize(reduce) <= kFewInRow;
   }
 
   // Whether something is reduced along the rows of the largest output, for all of a row: pieces of
