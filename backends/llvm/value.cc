@@ -144,8 +144,29 @@ llvm::Value* RareBranch::Close(llvm::Value* mask, llvm::Value* rare, llvm::Value
   return phi;
 }
 
+namespace {
+
+// `divisor`, its lanes hidden from LLVM's code generator: of vectors it takes the quotient of two
+// lanes that are constants of zero, beside others that are not, for zero (LLVM 19,
+// TargetLowering::SimplifyDemandedVectorElts), where it is NaN.
+llvm::Value* Divisor(llvm::IRBuilderBase& b, llvm::Value* divisor) {
+  if (!divisor->getType()->isVectorTy()) return divisor;
+  if (auto* const constant = llvm::dyn_cast<llvm::Constant>(divisor)) {
+    const llvm::Constant* const splat = constant->getSplatValue();
+    if (splat && !splat->isZeroValue()) return divisor;
+  }
+  return Intrinsic(b, llvm::Intrinsic::arithmetic_fence, {divisor});
+}
+
+}  // namespace
+
+llvm::Value* Divide(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y) {
+  return b.CreateFDiv(x, Divisor(b, y));
+}
+
 llvm::Value* Remainder(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y) {
   llvm::Type* const type = x->getType();
+  y = Divisor(b, y);
   const llvm::Triple target(b.GetInsertBlock()->getModule()->getTargetTriple());
   if (!type->getScalarType()->isFloatTy() || target.isNVPTX()) return b.CreateFRem(x, y);
   // A quotient of floats that is no integer is 2^-24 or more away from all of them, and below 2^29
@@ -156,7 +177,7 @@ llvm::Value* Remainder(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y) {
   llvm::Value* const dividend = b.CreateFPExt(x, wide);
   llvm::Value* const divisor = b.CreateFPExt(y, wide);
   llvm::Value* const quotient =
-      Intrinsic(b, llvm::Intrinsic::trunc, {b.CreateFDiv(dividend, divisor)});
+      Intrinsic(b, llvm::Intrinsic::trunc, {Divide(b, dividend, divisor)});
   llvm::Value* const rest = b.CreateFSub(dividend, b.CreateFMul(quotient, divisor));
   llvm::Value* const common =
       Intrinsic(b, llvm::Intrinsic::copysign, {b.CreateFPTrunc(rest, type), x});

@@ -75,6 +75,7 @@ llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* tab
 // Upper half of the product of two vectors of integers.
 llvm::Value* MultiplyHigh(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool is_signed);
 
+llvm::Value* Divide(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y);
 // x - trunc(x / y) * y, exactly. For processors, which would call a function for each lane, of f32
 // by way of f64.
 llvm::Value* Remainder(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y);
@@ -136,7 +137,7 @@ LlvmValue<T> IntConst(LlvmValue<T> like, int64_t value) {
 HLO_BINARY(Add, LlvmFloat, x.b->CreateFAdd(x.v, y.v))
 HLO_BINARY(Sub, LlvmFloat, x.b->CreateFSub(x.v, y.v))
 HLO_BINARY(Mul, LlvmFloat, x.b->CreateFMul(x.v, y.v))
-HLO_BINARY(Div, LlvmFloat, x.b->CreateFDiv(x.v, y.v))
+HLO_BINARY(Div, LlvmFloat, llvm_value::Divide(*x.b, x.v, y.v))
 HLO_BINARY(Rem, LlvmFloat, llvm_value::Remainder(*x.b, x.v, y.v))
 HLO_UNARY(Sqrt, LlvmFloat, llvm_value::Intrinsic(*x.b, llvm::Intrinsic::sqrt, {x.v}))
 HLO_UNARY(Floor, LlvmFloat, llvm_value::Intrinsic(*x.b, llvm::Intrinsic::floor, {x.v}))
