@@ -9,7 +9,7 @@ expand), rewrite; passes/README.md says which is for what. Nothing that exists i
 """
 
 import argparse
-
+import collections
 import pathlib
 import re
 import sys
@@ -110,10 +110,9 @@ def aligned(row, lines):
     """The row with its columns where those of the other rows are."""
     fields = re.match(r'HLO_PASS\(("[^"]+"), (\w+), (\w+), (".*"\))', row).groups()
     others = [re.match(r'HLO_PASS\(("[^"]+"),(\s*)(\w+),(\s*)(\w+),(\s*)', line) for line in lines]
-    widths = [0, 0, 0]
-    for other in filter(None, others):
-        for i in range(3):
-            widths[i] = max(widths[i], len(other.group(2 * i + 1)) + len(other.group(2 * i + 2)))
+    # Where most have them: a long name pushes the columns of its row to the right.
+    widths = [collections.Counter(len(other.group(2 * i + 1)) + len(other.group(2 * i + 2)) for other in filter(None, others)).most_common(1)[0][0]
+              for i in range(3)]
     return "HLO_PASS(" + "".join(f"{field},".ljust(width + 1) for field, width in zip(fields, widths)) + fields[3]
 
 
