@@ -321,12 +321,15 @@ void CopyAdder::AddForUpdate(Instruction* instruction) {
 void CopyAdder::AddForChain(const StartedChain& chain) {
   Instruction* const begin = chain.begin;
   std::vector<Instruction*> taken;
-  if (begin->operand_count() > 0) {
+  // Of a send it is the first operand, of starts of collectives that are dense all.
+  const int handed = begin->opcode() == Opcode::kSend || !dense_ ? 1 : begin->operand_count();
+  for (int i = 0; i < std::min(handed, begin->operand_count()); ++i) {
     const LeafCopies copies =
-        CopyLeaves(begin->operand(0), AllOf(begin->operand(0)->shape()), /*may_reuse=*/false);
-    begin->ReplaceOperand(0, copies.value);
-    taken = CopiesOf(copies);
-    Place(begin->parent(), begin, false, copies, taken);
+        CopyLeaves(begin->operand(i), AllOf(begin->operand(i)->shape()), /*may_reuse=*/false);
+    begin->ReplaceOperand(i, copies.value);
+    const std::vector<Instruction*> list = CopiesOf(copies);
+    Place(begin->parent(), begin, false, copies, list);
+    taken.insert(taken.end(), list.begin(), list.end());
   }
   Instruction* const end = chain.end;
   // A program may say itself that the next one begins before this one ends.

@@ -70,6 +70,7 @@ class Inserter {
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(CheckFlat());
     const std::vector<Outline> before = Outlines();
+    if (dense_) RETURN_IF_ERROR(WriteOutCopiesAcrossLoops(module_));
     if (dense_ || edge_limit_ > 0) ScheduleAsItStands();
     RETURN_IF_ERROR(Add());
     Remove();
@@ -155,9 +156,9 @@ class Inserter {
     if (instruction->is_dead()) return;
     if (instruction->opcode() == Opcode::kWhile) return adder.AddForLoop(instruction);
     if (instruction->opcode() == Opcode::kConditional) return adder.AddForConditional(instruction);
-    if (dense_) return;
-    if (const std::optional<StartedChain> chain = ChainAcrossLoop(instruction))
+    if (const std::optional<StartedChain> chain = ChainAcrossLoop(instruction, dense_))
       return adder.AddForChain(*chain);
+    if (dense_) return;
     if (!ForcedPairs(*instruction).empty()) adder.AddForUpdate(instruction);
   }
 

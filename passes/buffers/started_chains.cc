@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/ir/builder.h"
+#include "lib/ops/opcode_set.h"
+
 namespace hlo {
 namespace {
 
@@ -10,19 +13,24 @@ bool IsTarget(const Instruction& instruction, std::string_view target) {
          instruction.attrs<CustomCallAttrs>().custom_call_target == target;
 }
 
-bool Begins(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv ||
+// Starts that hold their operand itself.
+constexpr OpcodeSet kForwardingStarts = {Opcode::kAllGatherStart, Opcode::kCollectivePermuteStart};
+constexpr OpcodeSet kTheirDones = {Opcode::kAllGatherDone, Opcode::kCollectivePermuteDone};
+
+bool Begins(const Instruction& instruction, bool dense) {
+  return (dense && kForwardingStarts.Has(instruction.opcode())) ||
+         instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv ||
          IsTarget(instruction, "Pin") || IsTarget(instruction, "CreateBuffer");
 }
 
 bool Ends(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kSendDone || instruction.opcode() == Opcode::kRecvDone ||
-         IsTarget(instruction, "Unpin");
+         IsTarget(instruction, "Unpin") || kTheirDones.Has(instruction.opcode());
 }
 
 // Gives the buffer that it takes, updated.
 bool Updates(const Instruction& instruction) {
-  return instruction.shape().IsBuffer() && !Begins(instruction) &&
+  return instruction.shape().IsBuffer() && !Begins(instruction, /*dense=*/false) &&
          (instruction.opcode() == Opcode::kCustomCall ||
           instruction.opcode() == Opcode::kDynamicUpdateSlice);
 }
@@ -65,16 +73,59 @@ Instruction* EndOfElement(const Instruction& parameter, int64_t index) {
 
 }  // namespace
 
-std::optional<StartedChain> ChainAcrossLoop(Instruction* begin) {
-  if (!Begins(*begin)) return std::nullopt;
+namespace {
+
+bool CrossesLoop(const Use& border) {
+  return border.user != nullptr && border.user->opcode() == Opcode::kTuple &&
+         (IsRootOfLoopBody(*border.user) || BeginsLoop(*border.user));
+}
+
+absl::Status WriteOut(Instruction* start) {
+  Builder b(start->parent());
+  b.set_origin(start);
+  const Shape shape = start->shape();
+  Instruction* const target = b.OpWithShape(Opcode::kCopy, shape.element(0), {start->operand(0)});
+  Instruction* const context = b.ScalarConstant(shape.element(2).element_type(), 0);
+  Instruction* const pair =
+      b.OpWithShape(Opcode::kTuple, shape, {target, start->operand(0), context});
+  RETURN_IF_ERROR(b.status());
+  start->parent()->Replace(start, pair);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<StartedChain> ChainAcrossLoop(Instruction* begin, bool dense) {
+  if (!Begins(*begin, dense)) return std::nullopt;
   const Use border = LeavesAt(*begin);
-  if (border.user == nullptr || border.user->opcode() != Opcode::kTuple) return std::nullopt;
-  if (IsRootOfLoopBody(*border.user)) {
-    const Instruction& parameter = *border.user->parent()->parameter(0);
-    return StartedChain{begin, EndOfElement(parameter, border.operand_index)};
+  if (!CrossesLoop(border)) return std::nullopt;
+  if (!IsRootOfLoopBody(*border.user)) return StartedChain{begin};
+  const Instruction& parameter = *border.user->parent()->parameter(0);
+  return StartedChain{begin, EndOfElement(parameter, border.operand_index)};
+}
+
+absl::Status WriteOutCopiesAcrossLoops(Module& module) {
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    if (!computation->MayHold(Opcode::kCopyStart)) continue;
+    for (Instruction* start : computation->PostOrder()) {
+      if (start->opcode() != Opcode::kCopyStart || !CrossesLoop(LeavesAt(*start))) continue;
+      RETURN_IF_ERROR(WriteOut(start));
+      changed = true;
+    }
   }
-  if (!BeginsLoop(*border.user)) return std::nullopt;
-  return StartedChain{begin};
+  if (!changed) return absl::OkStatus();
+  for (Computation* computation : module.computations()) {
+    for (Instruction* done : computation->PostOrder()) {
+      if (done->opcode() != Opcode::kCopyDone || done->operand(0)->opcode() == Opcode::kCopyStart)
+        continue;
+      Builder b(computation);
+      b.set_origin(done);
+      computation->Replace(done, b.GetTupleElement(done->operand(0), 0));
+      RETURN_IF_ERROR(b.status());
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace hlo

@@ -5,11 +5,14 @@
 //   body: d = send-done(get-tuple-element(p, 1))  …       ends what the iteration before began, and
 //         s = send(y, t)  ROOT tuple(…, s)                begins what the next one ends
 //
-// Buffers are such memory, too, from Pin or CreateBuffer to Unpin, by way of what updates them.
+// Buffers are such memory, too, from Pin or CreateBuffer to Unpin, by way of what updates them; where
+// arrays are dense, so is what any other start that forwards its operand (lib/analysis/forwarding.h)
+// holds for its done.
 #pragma once
 
 #include <optional>
 
+#include "absl/status/status.h"
 #include "lib/ir/module.h"
 
 namespace hlo {
@@ -20,7 +23,14 @@ struct StartedChain {
   Instruction* end = nullptr;
 };
 
-// The chain that `begin` begins, if that crosses the border of a loop.
-std::optional<StartedChain> ChainAcrossLoop(Instruction* begin);
+// The chain that `begin` begins, if that crosses the border of a loop. `dense`: as the option of
+// copy-insertion.
+std::optional<StartedChain> ChainAcrossLoop(Instruction* begin, bool dense);
+
+// Where arrays are dense, a started copy makes nothing, so what it copies and what it makes are one
+// place; a loop has two for them. Those that cross a border of a loop become
+//   tuple(copy(x), x, 0)
+// and their dones elements of what comes back.
+absl::Status WriteOutCopiesAcrossLoops(Module& module);
 
 }  // namespace hlo
