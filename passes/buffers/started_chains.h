@@ -5,9 +5,9 @@
 //   body: d = send-done(get-tuple-element(p, 1))  …       ends what the iteration before began, and
 //         s = send(y, t)  ROOT tuple(…, s)                begins what the next one ends
 //
-// Buffers are such memory, too, from Pin or CreateBuffer to Unpin, by way of what updates them; where
-// arrays are dense, so is what any other start that forwards its operand (lib/analysis/forwarding.h)
-// holds for its done.
+// Buffers are such memory, too, from Pin or CreateBuffer to Unpin, by way of what updates them;
+// where arrays are dense, so is what any other start that forwards its operand
+// (lib/analysis/forwarding.h) holds for its done.
 #pragma once
 
 #include <optional>
