@@ -200,7 +200,9 @@ Instruction* ConstantTuple(Instruction* constant, Rewriter& rewriter) {
 // Whether the elements are 0, 1, 2, …, as the type rounds them.
 bool Counts(const Literal& literal) {
   const ElementType type = literal.element_type();
-  if (type == ElementType::kPred || !literal.IsZeroBits(0)) return false;
+  // The zero bits of f8e8m0fnu are no zero.
+  if (type == ElementType::kPred || type == ElementType::kF8E8M0FNU || !literal.IsZeroBits(0))
+    return false;
   Literal number(Shape::Scalar(type));
   for (int64_t i = 1; i < literal.element_count(); ++i) {
     if (IsInteger(type)) {

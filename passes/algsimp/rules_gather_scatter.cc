@@ -190,7 +190,7 @@ Instruction* ScatterOfWhole(Instruction* scatter, Rewriter& rewriter) {
       !Compatible(scatter->operand(0)->shape(), scatter->operand(2)->shape()) ||
       !attrs.inserted_window_dims.empty() || !attrs.input_batching_dims.empty() ||
       static_cast<int>(attrs.update_window_dims.size()) != scatter->shape().rank() ||
-      scatter->shape().has_dynamic_dims())
+      scatter->shape().has_dynamic_dims() || !scatter->to_apply()->root()->shape().IsScalar())
     return nullptr;
   MapAttrs map;
   for (int64_t i = 0; i < scatter->shape().rank(); ++i) map.dimensions.push_back(i);

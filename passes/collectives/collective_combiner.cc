@@ -124,7 +124,7 @@ class Combiner {
     for (Instruction* member : members) {
       bytes += member->shape().byte_size();
       if (bytes > limits_.bytes || static_cast<int64_t>(chosen.size()) >= limits_.count ||
-          NeedsOneOf(*member, chosen))
+          IsConnected(*member, chosen))
         break;
       chosen.push_back(member);
     }
@@ -133,9 +133,10 @@ class Combiner {
     return chosen;
   }
 
-  bool NeedsOneOf(const Instruction& member, const std::vector<Instruction*>& chosen) const {
+  // Either way: what was combined before makes earlier members need later ones.
+  bool IsConnected(const Instruction& member, const std::vector<Instruction*>& chosen) const {
     return std::any_of(chosen.begin(), chosen.end(), [&](const Instruction* other) {
-      return reachability_->DependsOn(&member, other);
+      return reachability_->AreConnected(&member, other);
     });
   }
 

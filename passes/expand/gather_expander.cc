@@ -51,6 +51,8 @@ bool GatherExpander::Matches(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> GatherExpander::Expand(Instruction* gather, Rewriter& rewriter) {
   const auto& attrs = gather->attrs<GatherAttrs>();
   Instruction* operand = gather->operand(0);
+  // Slices of nothing have no elements to put in order.
+  if (Contains(attrs.slice_sizes, 0)) return rewriter.ZeroLike(gather);
   const DimVec window = WindowSizes(attrs);
   if (SlicesAreWholeOperand(*gather)) {
     return rewriter.Broadcast(rewriter.Reshape(operand, window), gather->shape().dims(),

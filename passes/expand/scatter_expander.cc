@@ -93,6 +93,9 @@ bool ScatterExpander::Matches(const Instruction& instruction) const {
   for (const Instruction* operand : instruction.operands()) {
     if (operand->shape().has_dynamic_dims()) return false;
   }
+  // A computation may be valid and return no elements.
+  if (OperandsOf(instruction) == 1 && !instruction.to_apply()->root()->shape().IsScalar())
+    return false;
   if (options_.simple && ScatterVectors(instruction).count() > 1) return false;
   if (!options_.indeterministic || instruction.attrs<ScatterAttrs>().unique_indices)
     return !options_.indeterministic;

@@ -88,7 +88,7 @@ absl::StatusOr<bool> ConvolutionCanonicalization::Run(Module& module, PassContex
   bool changed = false;
   for (Instruction* conv : module.entry()->PostOrder()) {
     if (conv->opcode() != Opcode::kConvolution || IsLibraryConvolution(*conv) ||
-        conv->shape().has_dynamic_dims())
+        conv->operand_count() != 2 || conv->shape().has_dynamic_dims())
       continue;
     if (!context.MayRewrite()) return changed;
     RETURN_IF_ERROR(PutInLibraryOrder(conv));

@@ -156,6 +156,8 @@ class Finder {
     context_.Count("merged");
     context_.Passed(*instruction, "`{}` is the same", same->name());
     const std::vector<Instruction*> operands = instruction->operand_vector();
+    // Edges that do not count go with it: handed on they might lead in a circle.
+    if (options_.ignore_control_dependencies) instruction->DropControlEdges();
     computation_.Replace(instruction, same);
     for (Instruction* operand : operands) {
       if (!operand->is_dead() && !operand->has_uses() && !operand->has_control_edges() &&
