@@ -147,11 +147,18 @@ constexpr PipelineStep kSimplify[] = {
     {"fix(tuple-simplifier,constant_folding,cse,dce)", "each makes work for the others"},
 };
 
+constexpr PipelineStep kSpmd[] = {
+    {"shardy-xla", "JAX says shardings in Shardy's attributes"},
+    {"sharding-propagation", "what is not said follows from what is"},
+    {"spmd-partitioner", "the program that each partition runs"},
+};
+
 constexpr NamedPipeline kPipelines[] = {
     {"default<cpu>", "what the CPU platform runs before it generates code", kCpu},
     {"default<gpu>", "what the GPU platform runs before it generates code", kGpu},
     {"default<gpu,library>", "XLA's passes for GPUs, which call NVIDIA's libraries", kGpuLibrary},
     {"simplify", "inline, fold and remove until nothing changes", kSimplify},
+    {"spmd", "divide a module among partitions as shardings say", kSpmd},
 };
 
 }  // namespace

@@ -64,16 +64,28 @@ absl::StatusOr<std::vector<std::string>> AxesOf(const Instruction& marker) {
   return axes;
 }
 
+// Puts `result` in the place of `old`. A new one takes the name over.
+void ReplaceResult(Instruction* old, Instruction* result, bool is_new) {
+  Computation& computation = *old->parent();
+  if (is_new) computation.module().MoveName(*old, result);
+  computation.Replace(old, result);
+}
+
 // Puts `results` in the place of those of `marker`, which goes.
 void ReplaceResults(Instruction* marker, const std::vector<Instruction*>& results) {
   Computation& computation = *marker->parent();
-  if (!marker->shape().IsTuple()) return computation.Replace(marker, results[0]);
+  const auto is_new = [&](const Instruction* result) {
+    return !absl::c_linear_search(marker->operands(), result);
+  };
+  if (!marker->shape().IsTuple()) return ReplaceResult(marker, results[0], is_new(results[0]));
   for (Instruction* user : marker->users()) {
-    if (user->opcode() == Opcode::kGetTupleElement)
-      computation.Replace(user, results[static_cast<size_t>(user->tuple_index())]);
+    if (user->opcode() != Opcode::kGetTupleElement) continue;
+    Instruction* result = results[static_cast<size_t>(user->tuple_index())];
+    ReplaceResult(user, result, is_new(result));
   }
   if (marker->is_used() || marker->has_control_edges()) {
-    computation.Replace(marker, computation.Add(Opcode::kTuple, marker->shape(), results));
+    Instruction* tuple = computation.Add(Opcode::kTuple, marker->shape(), results);
+    ReplaceResult(marker, tuple, /*is_new=*/true);
   } else {
     computation.Remove(marker);
   }

@@ -83,6 +83,7 @@ absl::StatusOr<Sharding> LocalShardingIn(const ManualRegion& region, NamedShardi
 
 Sharding WholeIn(const ManualRegion& region, Shape shape) {
   const auto leaf = [&](Shape array) {
+    if (array.IsBuffer()) array = array.element(0);
     NamedSharding whole;
     whole.mesh = region.mesh;
     for (const std::string& name : region.axes)

@@ -150,7 +150,7 @@ absl::Status ShardyAnnotations::TakeResult(Instruction& call, const ManualRegion
   return Annotate(call, std::move(given), region);
 }
 
-// Puts a call of `Sharding` in the place of `call`; its operand, if that would say nothing.
+// Makes `call` one of `Sharding`; its operand takes its place if that would say nothing.
 absl::Status ShardyAnnotations::Annotate(Instruction& call, NamedSharding given,
                                          const ManualRegion& region) {
   DimVec open;
@@ -164,15 +164,16 @@ absl::Status ShardyAnnotations::Annotate(Instruction& call, NamedSharding given,
     Put(call, call.operand(0));
     return absl::OkStatus();
   }
-  Instruction* marker =
-      AddMarker(kShardingCall, call.shape(), call.operand(0), *std::move(sharding), call);
+  CustomCallAttrs attrs;
+  attrs.custom_call_target = std::string(kShardingCall);
+  call.SetAttrs(std::move(attrs));
+  SetSharding(call, *std::move(sharding));
   // In a region every value has a sharding of its own: nothing is open.
-  if (!open.empty() && region.is_outside()) {
-    marker->mutable_extras().backend_config =
-        fmt::format("unspecified_dims=[{}]", fmt::join(open, ","));
-  }
-  Keep(marker);
-  Put(call, marker);
+  const bool has_open_dims = !open.empty() && region.is_outside();
+  call.mutable_extras().backend_config =
+      has_open_dims ? fmt::format("unspecified_dims=[{}]", fmt::join(open, ",")) : "";
+  Keep(&call);
+  changed_ = true;
   return absl::OkStatus();
 }
 

@@ -1,7 +1,8 @@
 // Reads what Shardy left in a module and says it in HLO: shardings, markers and custom calls that
 // sharding-propagation and spmd-partitioner know. JAX writes modules that way.
 //
-//   x = f32[8,6] parameter(0), frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{"a"}, {}]>"}
+//   x = f32[8,6] parameter(0), frontend_attributes={xla.sdy.sharding=
+//       "#sdy.sharding<@mesh, [{\"a\"}, {}]>"}
 //      =>
 //   x = f32[8,6] parameter(0), sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}
 //

@@ -16,7 +16,7 @@ absl::StatusOr<SpmdRun> SpmdRun::Make(Module& module) {
   run.whole_ = module.Clone();
   run.whole_->config().num_partitions = 1;
   run.partitions_ = module.config().num_partitions;
-  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("sharding-propagation,spmd-partitioner"));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("spmd"));
   PassContext context;
   RETURN_IF_ERROR(RunPipeline(pipeline, module, context).status());
   RETURN_IF_ERROR(VerifyRunnable(module));
