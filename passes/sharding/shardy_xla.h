@@ -13,13 +13,13 @@
 //   Dimensions with `?` are left open (`unspecified_dims`), but not those of parameters. What says
 //   nothing at all goes. Other instructions keep their shardings; their attribute may be that of
 //   an instruction they were made of, and goes.
-// - `xla.sdy.FuncResultSharding` becomes `Sharding`; outside of the entry with every dimension open.
-//   `xla.sdy.ShardingGroup` becomes a group (shard_as), `xla.sdy.PropagationBarrier` the barriers of
-//   sharding-propagation.
+// - `xla.sdy.FuncResultSharding` becomes `Sharding`, outside of the entry with all dimensions open;
+//   `xla.sdy.ShardingGroup` a group (shard_as); `xla.sdy.PropagationBarrier` the barriers that
+//   sharding-propagation knows.
 // - Calls of manual computations (manual_call.h): every instruction in the computation, and in what
 //   it calls, gets a sharding that is manual along the axes of the region and whole along the
-//   others, except where the program says how a value is divided. A computation that is called from
-//   several regions is copied.
+//   others, except where the program says how a value is divided: dimensions that are open there
+//   are not divided. A computation that is called from several regions is copied.
 // - Sharding rules and priorities have no counterpart; they go, with a remark.
 // - Meshes, and shardings of flattened tuples of the entry, stand at the module and go.
 //
