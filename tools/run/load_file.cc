@@ -15,7 +15,6 @@
 #include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
 #include "tools/run/saved_executable.h"
-#include "tools/run/single_shard.h"
 #include "tools/support/elided.h"
 #include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
@@ -67,14 +66,6 @@ absl::Status LoadFile(ToolOptions& options, const std::string& path, LoadedFile&
     return Error("module `{}` has no entry computation", module.name());
   RETURN_IF_ERROR(GiveMeanings(module, options.custom_calls));
   RETURN_IF_ERROR(SetDevices(module, options.num_replicas, options.num_partitions));
-  if (!options.single_shard.empty()) {
-    ASSIGN_OR_RETURN(const int64_t replaced,
-                     KeepSingleShard(module, std::stoll(options.single_shard)));
-    file.notes.push_back(fmt::format(
-        "device {} alone: {} instruction{} that would meet others replaced by its own values; "
-        "results mean nothing",
-        options.single_shard, replaced, replaced == 1 ? "" : "s"));
-  }
   ASSIGN_OR_RETURN(const int filled, FillElided(module, options.fill_elided));
   if (filled > 0) {
     file.notes.push_back(

@@ -37,6 +37,7 @@
 #include "tools/run/refusals.h"
 #include "tools/run/run_report.h"
 #include "tools/run/saved_executable.h"
+#include "tools/run/single_shard.h"
 #include "tools/run/spmd_run.h"
 #include "tools/run/timeline.h"
 #include "tools/run/tolerances.h"
@@ -322,8 +323,13 @@ class Runner {
     RETURN_IF_ERROR(RunPasses());
     if (options_.spmd) {
       progress_.Stage("partitioning");
-      ASSIGN_OR_RETURN(spmd_, SpmdRun::Make(*module_));
+      if (options_.single_shard.empty()) {
+        ASSIGN_OR_RETURN(spmd_, SpmdRun::Make(*module_));
+      } else {
+        RETURN_IF_ERROR(DivideByShardings(*module_));
+      }
     }
+    if (!options_.single_shard.empty()) RETURN_IF_ERROR(KeepDevice());
     const bool is_given = options_.num_replicas > 0 || options_.num_partitions > 0;
     ASSIGN_OR_RETURN(mesh_, ChooseDevices(*module_, is_given));
     if (Feeds(*module_)) {
@@ -339,6 +345,17 @@ class Runner {
     }
     return mesh_.devices() == 1 ? absl::OkStatus()
                                 : RefuseOneDeviceFlags(options_, *module_, mesh_.devices());
+  }
+
+  // With --single-shard. The user gives and gets what that device would.
+  absl::Status KeepDevice() {
+    ASSIGN_OR_RETURN(const int64_t replaced,
+                     KeepSingleShard(*module_, std::stoll(options_.single_shard)));
+    Note(fmt::format(
+        "hlo-run: note: device {} alone: {} operation{} that would meet others replaced by its own "
+        "values; results mean nothing\n",
+        options_.single_shard, replaced, replaced == 1 ? "" : "s"));
+    return absl::OkStatus();
   }
 
   // What the user gives and gets: several partitions of one module are one device to him.

@@ -3,26 +3,196 @@
 #include <algorithm>
 #include <vector>
 
+#include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/outline.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
+#include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
+#include "passes/layout_copy.h"
 #include "tools/support/runnable.h"
 
 namespace hlo {
 namespace {
 
-constexpr OpcodeSet kStarts = {Opcode::kAllReduceStart, Opcode::kAllGatherStart,
-                               Opcode::kCollectivePermuteStart, Opcode::kSend, Opcode::kRecv};
-constexpr OpcodeSet kDones = {Opcode::kAllReduceDone, Opcode::kAllGatherDone,
-                              Opcode::kCollectivePermuteDone, Opcode::kSendDone, Opcode::kRecvDone};
-constexpr OpcodeSet kIds = {Opcode::kPartitionId, Opcode::kReplicaId};
+using InstructionOr = absl::StatusOr<Instruction*>;
 
-bool IsReplaced(Opcode opcode) {
-  const bool is_whole = HasTrait(opcode, kCollective) && !kStarts.Has(opcode);
-  return is_whole || kDones.Has(opcode) || kIds.Has(opcode);
+constexpr OpcodeSet kIds = {Opcode::kPartitionId, Opcode::kReplicaId};
+constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
+                                  Opcode::kRecvDone};
+
+bool MeetsOthers(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  return HasTrait(opcode, kCollective) || kTransfers.Has(opcode) || kIds.Has(opcode);
 }
+
+// Stands in a computation in the place of an instruction that meets others. A start becomes the
+// state that its chain carries, with the result in its place, and a done takes that out, so it is
+// nothing to either how the chain gets from the one to the other.
+class LocalValue {
+ public:
+  LocalValue(Instruction& old, int64_t replica, int64_t partition)
+      : old_(old), replica_(replica), partition_(partition), builder_(old.parent()) {
+    builder_.set_origin(&old);
+  }
+
+  InstructionOr Make() {
+    const auto row = std::find_if(std::begin(kRows), std::end(kRows),
+                                  [this](const Row& r) { return r.opcode == old_.opcode(); });
+    ASSIGN_OR_RETURN(Instruction * value, row == std::end(kRows) ? Result() : (this->*row->make)());
+    RETURN_IF_ERROR(AddLocation(builder_.status(), old_.loc()));
+    return value;
+  }
+
+ private:
+  struct Row {
+    Opcode opcode;
+    InstructionOr (LocalValue::*make)();
+  };
+  static const Row kRows[11];  // all others: Result
+
+  InstructionOr PartitionId() { return Number(partition_); }
+  InstructionOr ReplicaId() { return Number(replica_); }
+  InstructionOr Number(int64_t number) {
+    return builder_.ScalarConstant(old_.shape().element_type(), static_cast<double>(number));
+  }
+
+  InstructionOr Send() { return TransferState(old_.operand(0), old_.operand(1)); }
+  InstructionOr Recv() {
+    ASSIGN_OR_RETURN(Instruction * data, Zeros(old_.shape().element(0)));
+    return TransferState(data, old_.operand(0));
+  }
+  InstructionOr TransferState(Instruction* data, Instruction* token) {
+    ASSIGN_OR_RETURN(Instruction * context, Zeros(old_.shape().element(1)));
+    Instruction* const parts[] = {data, context, token};
+    return builder_.Tuple(parts);
+  }
+  InstructionOr SendDone() { return Element(old_.operand(0), 2); }
+  InstructionOr RecvDone() {
+    Instruction* const parts[] = {Element(old_.operand(0), 0), Element(old_.operand(0), 2)};
+    return builder_.Tuple(parts);
+  }
+
+  // What was given, the result, contexts.
+  InstructionOr PairState() {
+    const bool is_one = !old_.shape().element(0).IsTuple() || IsInPlace();
+    Instruction* const given = is_one ? old_.operand(0) : builder_.Tuple(old_.operand_vector());
+    ASSIGN_OR_RETURN(Instruction * result, Result(old_.shape().element(1)));
+    std::vector<Instruction*> parts = {given, result};
+    for (int i = 2; i < old_.shape().element_count_of_tuple(); ++i) {
+      ASSIGN_OR_RETURN(Instruction * context, Zeros(old_.shape().element(i)));
+      parts.push_back(context);
+    }
+    return builder_.Tuple(parts);
+  }
+  InstructionOr PairDone() { return Element(old_.operand(0), 1); }
+  // An all-reduce-start gives the result itself.
+  InstructionOr ReduceDone() { return old_.operand(0); }
+
+  bool IsInPlace() const {
+    const Opcode opcode = old_.opcode();
+    return (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart) &&
+           !old_.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
+  }
+
+  // What the device is given, made of its own operands. What is written in place is the second of
+  // them.
+  InstructionOr Result() { return Result(old_.shape()); }
+  InstructionOr Result(Shape shape) {
+    const bool writes = IsInPlace() || old_.opcode() == Opcode::kRaggedAllToAll;
+    Instruction* value = nullptr;
+    if (writes) {
+      value = Fit(old_.operand(1), shape);
+    } else if (!shape.IsTuple()) {
+      value = Fit(old_.operand(0), shape);
+    } else if (shape.element_count_of_tuple() <= old_.operand_count()) {
+      std::vector<Instruction*> values;
+      for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+        values.push_back(Fit(old_.operand(i), shape.element(i)));
+      value = builder_.Tuple(values);
+    }
+    if (value == nullptr || !builder_.status().ok() || !Compatible(value->shape(), shape)) {
+      return Unsupported(old_.loc(),
+                         "`{}` gives `{}`, whose sizes only the run knows; make them static first "
+                         "(--passes=dynamic-padder)",
+                         old_.name(), shape);
+    }
+    return CopyWithLayouts(value, shape);
+  }
+
+  // `x` repeated and cut along each dimension until it has this shape.
+  Instruction* Fit(Instruction* x, Shape shape) {
+    if (shape.IsTuple()) {
+      std::vector<Instruction*> values;
+      for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+        values.push_back(Fit(Element(x, i), shape.element(i)));
+      return builder_.Tuple(values);
+    }
+    Instruction* const whole = x;
+    for (int d = 0; d < shape.rank(); ++d) {
+      const int64_t want = shape.dim(d), have = x->shape().dim(d);
+      if (want == have) continue;
+      if (want > have && have > 0) {
+        const std::vector<Instruction*> copies(static_cast<size_t>((want + have - 1) / have), x);
+        x = builder_.Concatenate(copies, d);
+      }
+      DimVec starts(static_cast<size_t>(shape.rank()), 0),
+          limits(x->shape().dims().begin(), x->shape().dims().end());
+      limits[static_cast<size_t>(d)] = std::min(want, limits[static_cast<size_t>(d)]);
+      if (limits[static_cast<size_t>(d)] != x->shape().dim(d))
+        x = builder_.Slice(x, starts, limits);
+    }
+    // A value of its own, as the collective's result was: the operand may be changed later.
+    return x == whole ? builder_.Copy(x) : x;
+  }
+
+  InstructionOr Zeros(Shape shape) {
+    if (shape.IsToken()) return builder_.OpWithShape(Opcode::kAfterAll, shape, {});
+    if (shape.IsTuple()) {
+      std::vector<Instruction*> elements;
+      for (const Shape element : shape.elements()) {
+        ASSIGN_OR_RETURN(Instruction * zeros, Zeros(element));
+        elements.push_back(zeros);
+      }
+      return builder_.Tuple(elements);
+    }
+    if (!shape.IsArray() || shape.has_dynamic_dims()) {
+      return Unsupported(old_.loc(), "`{}` gets `{}` from another device; {} first (--passes={})",
+                         old_.name(), shape,
+                         shape.IsArray() ? "make its sizes static" : "make arrays of buffers",
+                         shape.IsArray() ? "dynamic-padder" : "buffers-to-arrays");
+    }
+    Instruction* const zero = builder_.Constant(Literal::Zero(shape.element_type()));
+    Instruction* const zeros =
+        shape.rank() == 0 ? zero : builder_.Broadcast(zero, shape.dims(), {});
+    return CopyWithLayouts(zeros, shape);
+  }
+
+  Instruction* Element(Instruction* tuple, int64_t index) {
+    if (tuple->opcode() == Opcode::kTuple) return tuple->operand(static_cast<int>(index));
+    return builder_.GetTupleElement(tuple, index);
+  }
+
+  Instruction& old_;
+  const int64_t replica_, partition_;
+  Builder builder_;
+};
+
+const LocalValue::Row LocalValue::kRows[] = {
+    {Opcode::kAllGatherDone, &LocalValue::PairDone},
+    {Opcode::kAllGatherStart, &LocalValue::PairState},
+    {Opcode::kAllReduceDone, &LocalValue::ReduceDone},
+    {Opcode::kCollectivePermuteDone, &LocalValue::PairDone},
+    {Opcode::kCollectivePermuteStart, &LocalValue::PairState},
+    {Opcode::kPartitionId, &LocalValue::PartitionId},
+    {Opcode::kRecv, &LocalValue::Recv},
+    {Opcode::kRecvDone, &LocalValue::RecvDone},
+    {Opcode::kReplicaId, &LocalValue::ReplicaId},
+    {Opcode::kSend, &LocalValue::Send},
+    {Opcode::kSendDone, &LocalValue::SendDone},
+};
 
 class SingleShard {
  public:
@@ -38,85 +208,47 @@ class SingleShard {
     }
     replica_ = id_ / partitions;
     partition_ = id_ % partitions;
+    RETURN_IF_ERROR(MoveOutOfAsyncBodies());
     for (Computation* computation : module_.PostOrder()) {
       for (Instruction* instruction : computation->PostOrder()) {
-        if (IsReplaced(instruction->opcode()))
+        if (!instruction->is_dead() && MeetsOthers(*instruction))
           RETURN_IF_ERROR(ReplaceOne(*computation, *instruction));
       }
     }
+    // A schedule names what has gone.
+    if (count_ > 0) module_.ClearSchedule();
     module_.config().replica_count = module_.config().num_partitions = 1;
     RETURN_IF_ERROR(VerifyRunnable(module_));
     return count_;
   }
 
  private:
-  absl::Status ReplaceOne(Computation& computation, Instruction& old) {
-    ++count_;
-    Builder builder(&computation);
-    builder.set_origin(&old);
-    const bool is_done = kDones.Has(old.opcode());
-    Instruction* const start = is_done ? old.operand(0) : nullptr;
-    const Instruction& from = is_done ? *start : old;
-    Instruction* const value = Value(builder, old, from);
-    if (value == nullptr) {
-      return Unsupported(old.loc(), "`{}` exchanges parts whose sizes only the run knows",
-                         old.name());
+  // A computation that is started may hold one operation only: a call of what becomes of it.
+  absl::Status MoveOutOfAsyncBodies() {
+    for (Computation* computation : module_.PostOrder()) {
+      Instruction* const root = computation->root();
+      if (IsAsyncBody(*computation) && MeetsOthers(*root))
+        RETURN_IF_ERROR(Outline({root}, "own_part").status());
     }
-    RETURN_IF_ERROR(builder.status());
-    computation.Replace(&old, value);
-    if (start != nullptr && start->uses().empty()) computation.Remove(start);
     return absl::OkStatus();
   }
 
-  // What stands for `old`, whose operands are those of `from`; null: that cannot be said.
-  Instruction* Value(Builder& builder, const Instruction& old, const Instruction& from) {
-    const Opcode opcode = from.opcode();
-    if (kIds.Has(opcode)) {
-      const int64_t number = opcode == Opcode::kPartitionId ? partition_ : replica_;
-      return builder.ScalarConstant(old.shape().element_type(), static_cast<double>(number));
+  absl::Status ReplaceOne(Computation& computation, Instruction& old) {
+    const bool is_done = HasTrait(old.opcode(), kAsyncDone) || old.opcode() == Opcode::kSendDone ||
+                         old.opcode() == Opcode::kRecvDone;
+    if (!is_done) ++count_;
+    // What waited for others need not wait any more.
+    old.DropControlEdges();
+    Instruction* const state = is_done ? old.operand(0) : nullptr;
+    if (old.is_used()) {
+      ASSIGN_OR_RETURN(Instruction * value, LocalValue(old, replica_, partition_).Make());
+      computation.Replace(&old, value);
+    } else {
+      computation.Remove(&old);
     }
-    if (opcode == Opcode::kSend) return from.operand(1);
-    if (opcode == Opcode::kRecv) {
-      Instruction* const parts[] = {Filled(builder, old.shape().element(0)), from.operand(0)};
-      return builder.Tuple(parts);
-    }
-    if (opcode == Opcode::kRaggedAllToAll) return from.operand(1);
-    // An all-to-all of tuples, and in-place permutes, have their operands' shapes.
-    std::vector<Instruction*> values;
-    if (!old.shape().IsTuple()) return Fit(builder, from.operand(0), old.shape());
-    if (old.shape().element_count_of_tuple() > from.operand_count()) return nullptr;
-    for (int i = 0; i < old.shape().element_count_of_tuple(); ++i)
-      values.push_back(Fit(builder, from.operand(i), old.shape().element(i)));
-    return builder.Tuple(values);
-  }
-
-  static Instruction* Filled(Builder& builder, Shape shape) {
-    if (shape.IsTuple()) {
-      std::vector<Instruction*> elements;
-      for (int i = 0; i < shape.element_count_of_tuple(); ++i)
-        elements.push_back(Filled(builder, shape.element(i)));
-      return builder.Tuple(elements);
-    }
-    return builder.Broadcast(builder.ScalarConstant(shape.element_type(), 0), shape.dims(), {});
-  }
-
-  // `x` repeated and cut along each dimension until it has this shape.
-  static Instruction* Fit(Builder& builder, Instruction* x, Shape shape) {
-    Instruction* const whole = x;
-    for (int d = 0; d < shape.rank(); ++d) {
-      const int64_t want = shape.dim(d), have = x->shape().dim(d);
-      if (want == have) continue;
-      if (want > have && have > 0) {
-        const std::vector<Instruction*> copies(static_cast<size_t>((want + have - 1) / have), x);
-        x = builder.Concatenate(copies, d);
-      }
-      DimVec starts(static_cast<size_t>(shape.rank()), 0),
-          limits(x->shape().dims().begin(), x->shape().dims().end());
-      limits[static_cast<size_t>(d)] = std::min(want, limits[static_cast<size_t>(d)]);
-      if (limits[static_cast<size_t>(d)] != x->shape().dim(d)) x = builder.Slice(x, starts, limits);
-    }
-    // A value of its own, as the collective's result was: the operand may be changed later.
-    return x == whole ? builder.Copy(x) : x;
+    const bool is_read = state == nullptr || state->is_used();
+    if (!is_read && state->opcode() == Opcode::kTuple) computation.RemoveUnused(state);
+    return absl::OkStatus();
   }
 
   Module& module_;

@@ -7,19 +7,23 @@
 
 namespace hlo {
 
-absl::StatusOr<SpmdRun> SpmdRun::Make(Module& module) {
+absl::Status DivideByShardings(Module& module) {
   if (module.config().num_partitions == 1) {
     return Error("module `{}` has one partition: nothing is to be divided (--num-partitions=P)",
                  module.name());
   }
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("spmd"));
+  PassContext context;
+  RETURN_IF_ERROR(RunPipeline(pipeline, module, context).status());
+  return VerifyRunnable(module);
+}
+
+absl::StatusOr<SpmdRun> SpmdRun::Make(Module& module) {
   SpmdRun run;
   run.whole_ = module.Clone();
   run.whole_->config().num_partitions = 1;
   run.partitions_ = module.config().num_partitions;
-  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("spmd"));
-  PassContext context;
-  RETURN_IF_ERROR(RunPipeline(pipeline, module, context).status());
-  RETURN_IF_ERROR(VerifyRunnable(module));
+  RETURN_IF_ERROR(DivideByShardings(module));
   run.result_ = *module.config().spmd_output_sharding;
   return run;
 }

@@ -13,9 +13,12 @@
 
 namespace hlo {
 
+// Makes `module` the program of each of its partitions, after propagating its shardings.
+absl::Status DivideByShardings(Module& module);
+
 class SpmdRun {
  public:
-  // Partitions `module`, after propagating its shardings.
+  // Divides `module`.
   static absl::StatusOr<SpmdRun> Make(Module& module);
 
   // What it was: one partition, which has everything.
