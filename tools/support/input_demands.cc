@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/analysis/region.h"
+#include "lib/ir/async_chain.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/contains.h"
@@ -54,7 +55,10 @@ class DemandFinder {
 
   std::map<LeafKey, InputDemand> Run() {
     for (const Computation* computation : module_.computations()) {
-      for (const Instruction* inst : computation->instructions()) Visit(*inst);
+      for (const Instruction* inst : computation->instructions()) {
+        if (inst->opcode() == Opcode::kAsyncUpdate) updates_.push_back(inst);
+        Visit(*inst);
+      }
     }
     while (!work_.empty()) {
       const Item item = work_.back();
@@ -190,7 +194,7 @@ class DemandFinder {
     const Instruction& inst = *item.inst;
     const Opcode opcode = inst.opcode();
     const bool is_matrix = item.demand.kind == DemandKind::kPositiveDefinite;
-    if ((is_matrix ? kKeepsMatrices : kMoves).Has(opcode))
+    if ((is_matrix ? kKeepsMatrices : kMoves).Has(opcode) || PassesOperandOn(inst))
       Push(inst.operand(0), item.path, item.demand);
     if (is_matrix) StepMatrix(item);
     const bool may_mix =
@@ -203,6 +207,70 @@ class DemandFinder {
       for (const Computation* callee : inst.calls()) Push(callee->root(), item.path, item.demand);
     }
     if (opcode == Opcode::kWhile) Push(inst.while_body()->root(), item.path, item.demand);
+    if (opcode == Opcode::kCopyDone || opcode == Opcode::kAsyncDone)
+      Push(inst.operand(0), Inside(opcode == Opcode::kAsyncDone, item.path), item.demand);
+    if (!item.path.empty()) StepState(item);
+  }
+
+  static Path Inside(int64_t index, Path path) {
+    path.insert(path.begin(), index);
+    return path;
+  }
+  static Path Outside(const Path& path, int64_t levels) {
+    return Path(path.begin() + levels, path.end());
+  }
+
+  // What an asynchronous operation carries: operands, the result, contexts.
+  void StepState(const Item& item) {
+    const Instruction& inst = *item.inst;
+    const Opcode opcode = inst.opcode();
+    const int64_t element = item.path[0];
+    if (opcode == Opcode::kCopyStart && element < 2)
+      Push(inst.operand(0), Outside(item.path, 1), item.demand);
+    if (opcode == Opcode::kAsyncStart && element == 1)
+      Push(inst.call(0)->root(), Outside(item.path, 1), item.demand);
+    if (opcode == Opcode::kAsyncUpdate) {
+      const bool is_bound = element == 0 && item.path.size() > 1 && item.path[1] >= Bound(inst);
+      if (!is_bound) Push(inst.operand(0), item.path, item.demand);
+    }
+    if (element == 0 && item.path.size() > 1) {
+      if (const Instruction* operand = OperandAt(inst, item.path[1]))
+        Push(operand, Outside(item.path, 2), item.demand);
+    }
+  }
+
+  // How many operands the chain had bound before.
+  static int64_t Bound(const Instruction& step) {
+    if (step.opcode() == Opcode::kAsyncStart) return 0;
+    return step.operand(0)->shape().element(0).element_count_of_tuple();
+  }
+
+  // What a start or update binds to parameter `number`, or null.
+  static const Instruction* OperandAt(const Instruction& step, int64_t number) {
+    const bool is_start = step.opcode() == Opcode::kAsyncStart;
+    if (!is_start && step.opcode() != Opcode::kAsyncUpdate) return nullptr;
+    const int64_t operand = number - Bound(step) + (is_start ? 0 : 1);
+    const bool is_own = operand >= (is_start ? 0 : 1) && operand < step.operand_count();
+    return is_own ? step.operand(static_cast<int>(operand)) : nullptr;
+  }
+
+  // The parameter of what `start` runs: from the start or from an update. Of the starts that a loop
+  // may bring to an update one is known; others that run alike may come, too.
+  void StepStarted(const Item& item, const Instruction& start) {
+    const int64_t number = item.inst->parameter_number();
+    if (const Instruction* operand = OperandAt(start, number))
+      return Push(operand, item.path, item.demand);
+    const Computation& started = *start.call(0);
+    for (const Instruction* update : updates_) {
+      const Instruction* const operand = OperandAt(*update, number);
+      const Instruction* const other = AsyncStartOf(*update);
+      if (operand == nullptr || other == nullptr) continue;
+      const Computation& run = *other->call(0);
+      const bool may_come = run.parameter_count() == started.parameter_count() &&
+                            run.root()->shape() == started.root()->shape() &&
+                            operand->shape() == item.inst->shape();
+      if (other == &start || may_come) Push(operand, item.path, item.demand);
+    }
   }
 
   // Sums, elementwise products (Schur) and transposes of positive definite matrices are such.
@@ -306,11 +374,14 @@ class DemandFinder {
         Push(caller.while_body()->root(), item.path, item.demand);
       } else if (caller.opcode() == Opcode::kConditional) {
         Push(caller.operand(site.call_index + 1), item.path, item.demand);
+      } else if (caller.opcode() == Opcode::kAsyncStart) {
+        StepStarted(item, caller);
       }
     }
   }
 
   const Module& module_;
+  std::vector<const Instruction*> updates_;  // of asynchronous chains
   std::vector<Item> work_;
   std::set<std::tuple<uint32_t, Path, Demand>> seen_;
   std::map<LeafKey, InputDemand> demands_;

@@ -3,7 +3,8 @@
 // and distinct where they promise it, sizes of groups add up to what is grouped, what a reduction
 // starts with leaves its sums alone, what is factorised is positive definite, and what roots and
 // logarithms are taken of is positive. Each demand is followed backwards through
-// operations that only move values, through calls, fusions, loops and branches, to the parameters.
+// operations that only move values, through calls, fusions, loops, branches and asynchronous chains,
+// to the parameters.
 #pragma once
 
 #include <map>
