@@ -130,6 +130,8 @@ void VerifyPairStart(const VerifyContext& context,
 void VerifyPairDone(const VerifyContext& context, const Instruction& done);
 // One user that is the done, or passes the value on; `control_dep` does not count.
 void CheckOneUser(const VerifyContext& context, const Instruction& start);
+// verify_chains.cc: of what is to run (verify_meaning.h).
+absl::Status VerifyChains(const Module& module);
 // verify_collectives.cc
 void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction);
 void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute);

@@ -445,7 +445,7 @@ std::vector<Diagnostic> MeaningWarnings(const Module& module) { return LookAtAll
 
 absl::Status VerifyMeaning(const Module& module) {
   std::vector<Diagnostic> errors = LookAtAll(module).Take();
-  if (errors.empty()) return absl::OkStatus();
+  if (errors.empty()) return internal::VerifyChains(module);
   for (Diagnostic& error : errors) {
     if (error.severity == Severity::kWarning) error.severity = Severity::kError;
   }

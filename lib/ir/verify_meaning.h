@@ -16,6 +16,11 @@
 //   collectives       a reducer that is no function of two scalars of the operands' types; operands
 //                     that are tuples; roots of a collective-broadcast that are not s32 with one
 //                     entry per operand
+//
+// Only as an error, when it is to run:
+//
+//   asynchronous      chains that end never, or more than once, on their way through loops, calls
+//                     and branches (verify_chains.cc)
 #pragma once
 
 #include <vector>
@@ -30,7 +35,7 @@ namespace hlo {
 std::vector<Diagnostic> MeaningWarnings(const Module& module);
 // Whether nothing would be said about this instruction.
 bool HasMeaning(const Instruction& instruction);
-// The same as errors.
+// The same as errors, and what is an error only.
 absl::Status VerifyMeaning(const Module& module);
 
 }  // namespace hlo
