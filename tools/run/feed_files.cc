@@ -1,5 +1,7 @@
 #include "tools/run/feed_files.h"
 
+#include <fmt/format.h>
+
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "tools/run/devices.h"
@@ -38,9 +40,7 @@ absl::StatusOr<Literal> FeedFiles::Take(int64_t device, const Instruction& infee
   while (arrays.size() < leaves.size()) {
     if (queue.waiting.empty()) {
       if (queue.next == queue.words.size()) {
-        return Error(infeed.loc(),
-                     "`{}` asks for value {} on device {}, but --infeed gives no more than {}",
-                     infeed.name(), queue.taken + 1, device, queue.taken);
+        return Missing(infeed, device, arrays.size());
       }
       absl::StatusOr<std::vector<LiteralFromWord>> read =
           ReadWord(queue.words[queue.next++], leaves, arrays.size());
@@ -62,6 +62,19 @@ absl::StatusOr<Literal> FeedFiles::Take(int64_t device, const Instruction& infee
   ++queue.taken;
   size_t next = 0;
   return FromLeaves(wanted, arrays, next);
+}
+
+// `arrays`: as many as there were of the value.
+absl::Status FeedFiles::Missing(const Instruction& infeed, int64_t device, size_t arrays) const {
+  const Shape wanted = infeed.shape().element(0);
+  const int64_t taken = queues_[static_cast<size_t>(device)].taken;
+  const std::string where = queues_.size() > 1 ? fmt::format(" on device {}", device) : "";
+  if (arrays > 0) {
+    return Error(infeed.loc(), "`{}` asks for value {}{}, `{}`, of which --infeed gives {} of {}",
+                 infeed.name(), taken + 1, where, wanted, arrays, LeafCount(wanted));
+  }
+  return Error(infeed.loc(), "`{}` asks for value {}{}, `{}`, but --infeed gives no more than {}",
+               infeed.name(), taken + 1, where, wanted, taken);
 }
 
 absl::Status FeedFiles::Give(int64_t device, const Instruction&, Literal value) {

@@ -32,6 +32,8 @@ class FeedFiles final : public HostFeed {
   }
 
  private:
+  absl::Status Missing(const Instruction& infeed, int64_t device, size_t arrays) const;
+
   struct Queue {
     std::vector<std::string> words;
     size_t next = 0;                      // word

@@ -78,7 +78,7 @@ std::string TraceText(absl::Span<const TraceProcess> processes) {
     for (const TraceSlice& slice : process.slices) {
       append(
           fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"cat":{},"ts":{:.3f},"dur":{:.3f},)"
-                      R"("args":{{"shape":{},"source":{},"flops":{:.6g},"bytes":{:.6g}}}}})",
+                      R"("args":{{"shape":{},"source":{},"flops":{:.16g},"bytes":{:.16g}}}}})",
                       pid, slice.track, JsonQuoted(slice.name), JsonQuoted(slice.kind),
                       1000 * slice.start_ms, 1000 * slice.ms, JsonQuoted(slice.shape),
                       JsonQuoted(slice.source), slice.flops, slice.bytes));
