@@ -330,8 +330,11 @@ class Runner {
       }
     }
     if (!options_.single_shard.empty()) RETURN_IF_ERROR(KeepDevice());
-    const bool is_given = options_.num_replicas > 0 || options_.num_partitions > 0;
+    const bool is_given =
+        options_.num_replicas > 0 || options_.num_partitions > 0 || spmd_.has_value();
+    const int64_t partitions = module_->config().num_partitions;
     ASSIGN_OR_RETURN(mesh_, ChooseDevices(*module_, is_given));
+    if (mesh_.partitions < partitions) NoteUndivided(partitions);
     if (Feeds(*module_)) {
       ASSIGN_OR_RETURN(feed_, FeedFiles::Make(options_.infeed, mesh_));
     } else if (!options_.infeed.empty() || !options_.outfeed_dir.empty()) {
@@ -345,6 +348,16 @@ class Runner {
     }
     return mesh_.devices() == 1 ? absl::OkStatus()
                                 : RefuseOneDeviceFlags(options_, *module_, mesh_.devices());
+  }
+
+  // All partitions would do the same.
+  void NoteUndivided(int64_t partitions) const {
+    const Instruction* const divided = FirstDivided(*module_);
+    if (divided == nullptr) return;
+    Note(fmt::format(
+        "hlo-run: note: shardings divide `{}` and perhaps others among {} partitions, but one "
+        "device computes the whole; --spmd runs them all\n",
+        divided->name(), partitions));
   }
 
   // With --single-shard. The user gives and gets what that device would.

@@ -1,11 +1,43 @@
 #include "tools/run/spmd_run.h"
 
+#include <algorithm>
+
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
 #include "passes/spmd/device_parts.h"
 #include "tools/support/runnable.h"
 
 namespace hlo {
+namespace {
+
+bool Divides(const TiledSharding& sharding) {
+  if (sharding.kind != TiledSharding::Kind::kTiled) return false;
+  const auto first = sharding.tile_dims.begin();
+  return std::any_of(first, first + sharding.data_rank(), [](int64_t tiles) { return tiles > 1; });
+}
+
+bool Divides(const NamedSharding& sharding) {
+  return std::any_of(sharding.dims.begin(), sharding.dims.end(),
+                     [](const NamedSharding::Dim& dim) { return !dim.axes.empty(); });
+}
+
+bool Divides(const Sharding& sharding) {
+  return std::any_of(sharding.leaves.begin(), sharding.leaves.end(), [](const auto& leaf) {
+    return std::visit([](const auto& form) { return Divides(form); }, leaf);
+  });
+}
+
+}  // namespace
+
+const Instruction* FirstDivided(const Module& module) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->sharding() != nullptr && Divides(*instruction->sharding()))
+        return instruction;
+    }
+  }
+  return nullptr;
+}
 
 absl::Status DivideByShardings(Module& module) {
   if (module.config().num_partitions == 1) {

@@ -16,6 +16,9 @@ namespace hlo {
 // Makes `module` the program of each of its partitions, after propagating its shardings.
 absl::Status DivideByShardings(Module& module);
 
+// The first instruction whose sharding divides a value among several devices, or null.
+const Instruction* FirstDivided(const Module& module);
+
 class SpmdRun {
  public:
   // Divides `module`.
