@@ -57,7 +57,7 @@ bool IsStart(const Instruction& instruction) {
   return pair != nullptr && pair->start == instruction.opcode();
 }
 
-bool IsStep(const Instruction& instruction) {
+bool IsChainStep(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone) return true;
   const AsyncPair* pair = AsyncPairOf(opcode);
@@ -126,7 +126,7 @@ class ChainCheck {
                        (opcode == Opcode::kConditional && use.operand_index > 0);
     if (takes) {
       Take(index, part, user, static_cast<int>(use.operand_index));
-    } else if (IsStep(user) && path.empty()) {
+    } else if (IsChainStep(user) && path.empty()) {
       chains_[index].ends.push_back({&user, 0});
     } else if (opcode != Opcode::kCustomCall || !path.empty()) {
       chains_[index].escapes = true;  // a custom call that reads a start only orders
@@ -180,7 +180,7 @@ class ChainCheck {
 
   static std::string Text(const End& end) {
     std::string_view how = "given to";
-    if (IsStep(*end.user)) how = "waited for by";
+    if (IsChainStep(*end.user)) how = "waited for by";
     if (end.user->opcode() == Opcode::kAsyncUpdate) how = "continued by";
     if (end.operand < 0) how = "returned as";
     return fmt::format("{} `{}`", how, end.user->name());
