@@ -7,11 +7,13 @@
 #include "lib/match/pattern.h"
 #include "lib/support/contains.h"
 #include "passes/gpu/f8_products.h"
+#include "passes/gpu/f8_results.h"
 #include "passes/gpu/gelu_pattern.h"
 #include "passes/gpu/gemm_calls.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/gpu/matrix_products.h"
+#include "passes/gpu/merged_batches.h"
 #include "passes/util/origins.h"
 
 namespace hlo {
@@ -21,7 +23,6 @@ constexpr int64_t kWorkspace = 4 << 20, kWorkspaceOfHopper = 32 << 20;
 constexpr double kHopper = 9;
 // The first that multiplies f8, and the first that takes matrices of them as they lie.
 constexpr double kAda = 8.9, kBlackwell = 10;
-constexpr double kLargestE4M3FN = 448, kLargestE5M2 = 57344;
 
 using Config = LibraryConfig<GemmConfig>;
 
@@ -62,8 +63,10 @@ class GemmRewriter {
     if (opcode == Opcode::kDot) return options_.dtype == "fp8" ? RewriteF8Dot(x) : RewriteDot(x);
     if (opcode != Opcode::kConvert && IsMixed(*x)) return absl::OkStatus();
     if (opcode == Opcode::kMultiply) {
-      Instruction* const gemm = GeluOf(*x);
-      if (gemm != nullptr && IsGemm(*gemm)) return TakeGelu(x, gemm);
+      if (Instruction* const value = GeluOf(*x); value != nullptr) {
+        const ProductElements elements(value);
+        if (elements.gemm() != nullptr) return TakeGelu(x, value, elements);
+      }
       ASSIGN_OR_RETURN(const bool taken, TakeFactor(x));
       return taken ? absl::OkStatus() : TakeScale(x);
     }
@@ -113,7 +116,9 @@ class GemmRewriter {
     const uint32_t first_new = dot->module().id_limit();
     Instruction* value = nullptr;
     if (MatrixProductOf(*dot).batch_dims == 2) {
-      ASSIGN_OR_RETURN(value, OneBatchDimension(*dot, b));
+      const MergedProduct merged = WithMergedBatches(*dot, b);
+      value = b.Reshape(MakeGemm(*dot, merged.lhs, merged.rhs, merged.shape, merged.attrs, b),
+                        dot->shape().dims());
     } else {
       value =
           MakeGemm(*dot, dot->operand(0), dot->operand(1), dot->shape(), dot->attrs<DotAttrs>(), b);
@@ -131,6 +136,7 @@ class GemmRewriter {
     if (dot->operand_count() != 2 || !lhs || !rhs) may = No("its operands are not made of f8");
     if (may) may = IsF8Product(*dot, *lhs, *rhs);
     if (may && capability_ < kAda) may = No("the library multiplies no f8 there");
+    if (may) may = FitsLt(*dot, capability_);
     if (may && IsSmall(*dot)) may = No("it is too small for a library");
     if (!may) {
       context_.Missed(*dot, may.reason());
@@ -142,6 +148,7 @@ class GemmRewriter {
     const uint32_t first_new = dot->module().id_limit();
     const F8Factors factors = F8FactorsOf(*dot, *lhs, *rhs, capability_ >= kBlackwell, b);
     Config config = ConfigOf(*dot, factors.lhs->shape(), factors.rhs->shape(), factors.attrs);
+    config.config.scale_mode = GemmConfig::kTensorScales;
     CustomCallAttrs call;
     call.custom_call_target = std::string(kLtMatmulF8);
     Instruction* const gemm =
@@ -161,24 +168,30 @@ class GemmRewriter {
     return absl::OkStatus();
   }
 
-  // dot(f8, f8)  =>  dot(convert(f8), convert(f8)) in f16, of which other passes make calls
+  // dot(f8, f8)  =>  dot(convert(f8), convert(f8)) in f16, of which other passes make calls; in
+  // bf16 where that is the result, which the library does not make of f16
   absl::Status InF16(Instruction* dot) {
     const ElementType type = dot->shape().element_type();
-    if (dot->operand_count() != 2 || !IsFloat(type) ||
-        !IsF8(dot->operand(0)->shape().element_type()) ||
-        !IsF8(dot->operand(1)->shape().element_type()) || !context_.MayRewrite())
+    if (dot->operand_count() != 2 || !IsFloat(type) || type == ElementType::kF8E8M0FNU ||
+        !IsSmallF8(*dot->operand(0)) || !IsSmallF8(*dot->operand(1)) || !context_.MayRewrite())
       return absl::OkStatus();
+    const ElementType wide = type == ElementType::kBF16 ? ElementType::kBF16 : ElementType::kF16;
     Rewriter b(&computation_, context_);
     b.set_origin(dot);
     const uint32_t first_new = dot->module().id_limit();
-    Instruction* const lhs = b.Convert(dot->operand(0), ElementType::kF16);
-    Instruction* const rhs = b.Convert(dot->operand(1), ElementType::kF16);
+    Instruction* const lhs = b.Convert(dot->operand(0), wide);
+    Instruction* const rhs = b.Convert(dot->operand(1), wide);
     Instruction* value = computation_.AddClone(
         *dot, dot->shape().WithElementType(IsF8(type) ? ElementType::kF16 : type), {lhs, rhs});
     if (IsF8(type)) value = b.Convert(value, type);
     RETURN_IF_ERROR(b.status());
     Replace(dot, value, first_new, "a product of f16");
     return absl::OkStatus();
+  }
+  // Of f8 that f16 holds: f8e8m0fnu goes up to 2^127.
+  static bool IsSmallF8(const Instruction& x) {
+    const ElementType type = x.shape().element_type();
+    return IsF8(type) && type != ElementType::kF8E8M0FNU;
   }
 
   bool IsSmall(const Instruction& dot) const {
@@ -190,28 +203,6 @@ class GemmRewriter {
     return type == ElementType::kF16 || type == ElementType::kF32 || type == ElementType::kBF16;
   }
 
-  // dot of [b, c, …]  =>  reshape(call of reshaped [b*c, …])
-  absl::StatusOr<Instruction*> OneBatchDimension(const Instruction& dot, Rewriter& b) {
-    DotAttrs attrs = dot.attrs<DotAttrs>();
-    Instruction* const lhs = Merged(dot.operand(0), b);
-    Instruction* const rhs = Merged(dot.operand(1), b);
-    attrs.lhs_batch_dims = attrs.rhs_batch_dims = {0};
-    attrs.lhs_contracting_dims[0] -= 1;
-    attrs.rhs_contracting_dims[0] -= 1;
-    DimVec sizes = MergedSizes(dot.shape());
-    const Shape shape = Shape::Array(dot.shape().element_type(), sizes);
-    Instruction* const gemm = MakeGemm(dot, lhs, rhs, shape, attrs, b);
-    return b.Reshape(gemm, dot.shape().dims());
-  }
-  static DimVec MergedSizes(Shape shape) {
-    DimVec sizes(shape.dims().begin() + 1, shape.dims().end());
-    sizes[0] *= shape.dim(0);
-    return sizes;
-  }
-  static Instruction* Merged(Instruction* x, Rewriter& b) {
-    return b.Reshape(x, MergedSizes(x->shape()));
-  }
-
   Instruction* MakeGemm(const Instruction& dot, Instruction* lhs, Instruction* rhs, Shape shape,
                         DotAttrs attrs, Rewriter& b) {
     if (attrs.algorithm == DotAlgorithm::kBF16BF16F32) {
@@ -219,7 +210,7 @@ class GemmRewriter {
       rhs = b.Convert(rhs, ElementType::kBF16);
       attrs.algorithm = DotAlgorithm::kUnset;
     }
-    const bool lt = options_.enable_cublaslt && IsLtProduct(lhs->shape(), rhs->shape(), shape);
+    const bool lt = options_.enable_cublaslt && FitsLt(dot, capability_);
     const Config config = ConfigOf(dot, lhs->shape(), rhs->shape(), attrs);
     CustomCallAttrs call;
     call.custom_call_target = std::string(lt ? kLtMatmul : kGemm);
@@ -261,6 +252,7 @@ class GemmRewriter {
                             const Config& config, bool after_bias) {
     if (gemm.use_count() != 1 || gemm.is_root()) return No("`{}` is read elsewhere", gemm.name());
     if (gemm.has_control_edges() || reader.has_control_edges()) return No("it has control edges");
+    if (IsNarrowGemm(gemm)) return No("`{}` is rounded to f8", gemm.name());
     const GemmEpilogue epilogue = config.config.epilogue;
     if (epilogue != GemmEpilogue::kDefault && !(after_bias && epilogue == GemmEpilogue::kBias))
       return No("`{}` has the epilogue {}", gemm.name(), Text(epilogue));
@@ -315,6 +307,9 @@ class GemmRewriter {
     if (config.config.beta != 0 ||
         (epilogue != GemmEpilogue::kDefault && epilogue != GemmEpilogue::kRelu))
       may = No("`{}` adds something, or has the epilogue {}", gemm->name(), Text(epilogue));
+    if (may && epilogue == GemmEpilogue::kRelu && !CommutesWithRelu(*scale))
+      may = No("`{}` may be no number above 0, and a maximum with 0 comes before", scale->name());
+    if (IsNarrowGemm(*gemm)) may = No("`{}` is rounded to f8", gemm->name());
     if (may && !IsOne(*gemm->operand(2))) may = No("`{}` has a scale", gemm->name());
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*scaled, may.reason());
@@ -327,37 +322,6 @@ class GemmRewriter {
     SetOrigin(gemm, nullptr);
     Replace(scaled, gemm, gemm->module().id_limit(), "a scale");
     return absl::OkStatus();
-  }
-
-  // The maximum of the magnitudes of a gemm, if that is what `reader` begins; else null.
-  static Instruction* LargestOf(Instruction* reader, GemmEpilogue epilogue) {
-    Instruction* reduce = reader;
-    if (reader->opcode() == Opcode::kAbs) {
-      if (reader->use_count() != 1 || reader->is_root()) return nullptr;
-      reduce = reader->uses()[0].user;
-    } else if (epilogue != GemmEpilogue::kRelu && epilogue != GemmEpilogue::kBiasRelu) {
-      return nullptr;
-    }
-    if (reduce->opcode() != Opcode::kReduce || reduce->operand_count() != 2 ||
-        reduce->shape().rank() != 0 || reduce->has_control_edges())
-      return nullptr;
-    const Instruction& init = *reduce->operand(1);
-    const Instruction& root = *reduce->to_apply()->root();
-    const bool is_maximum = root.opcode() == Opcode::kMaximum &&
-                            root.operand(0)->opcode() == Opcode::kParameter &&
-                            root.operand(1)->opcode() == Opcode::kParameter;
-    return is_maximum && init.IsConstant() && !init.literal().is_elided() &&
-                   init.literal().GetDouble() <= 0
-               ? reduce
-               : nullptr;
-  }
-
-  static bool IsClampedTo(const Instruction& clamp, ElementType type) {
-    const double most = type == ElementType::kF8E4M3FN ? kLargestE4M3FN : kLargestE5M2;
-    const Instruction &low = *clamp.operand(0)->operand(0), &high = *clamp.operand(2)->operand(0);
-    return (type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2) &&
-           !low.literal().is_elided() && !high.literal().is_elided() &&
-           low.literal().GetDouble() == -most && high.literal().GetDouble() == most;
   }
 
   // convert(clamp(gemm of f8, scaled))  =>  gemm that yields f8, and the largest magnitude as a
@@ -375,7 +339,8 @@ class GemmRewriter {
       gemm = value;
       scale = nullptr;
     }
-    if (!IsGemm(*gemm) || !IsF8Gemm(*gemm) || (scale != nullptr && scale->shape().rank() != 0) ||
+    if (!IsGemm(*gemm) || !IsF8Gemm(*gemm) || IsNarrowGemm(*gemm) ||
+        (scale != nullptr && scale->shape().rank() != 0) ||
         (value != gemm && (value->use_count() != 1 || IsMixed(*value))) || gemm->is_root() ||
         gemm->has_control_edges() || convert->has_control_edges())
       return absl::OkStatus();
@@ -458,7 +423,8 @@ class GemmRewriter {
                                              add.uses()[0].user->opcode() == Opcode::kTuple &&
                                              add.uses()[0].user->is_root();
     return is_last && IsGemm(gemm) &&
-           IsLtProduct(gemm.operand(0)->shape(), gemm.operand(1)->shape(), add.shape());
+           IsProductType(gemm.operand(0)->shape().element_type(),
+                         gemm.operand(1)->shape().element_type(), add.shape().element_type());
   }
 
   absl::StatusOr<bool> TakeAddend(Instruction* add, const ProductView& product, Instruction* addend,
@@ -484,7 +450,8 @@ class GemmRewriter {
       return true;
     }
     config.config.beta = 1;
-    Instruction* const with = WithOperand(gemm, 2, product.Widened(addend, b), config);
+    ASSIGN_OR_RETURN(Instruction* const matrix, product.Widened(addend, b));
+    Instruction* const with = WithOperand(gemm, 2, matrix, config);
     with->set_shape(with->shape().WithElementType(add->shape().element_type()));
     if (in_place) {
       CustomCallAttrs attrs = with->attrs<CustomCallAttrs>();
@@ -558,12 +525,15 @@ class GemmRewriter {
     Instruction* value;
     if (!Match(maximum, m::MaximumAnyOrder(m::Any(&value), m::Broadcast(m::Zero()))))
       return absl::OkStatus();
-    const ProductView product(value);
-    Instruction* const gemm = product.gemm();
+    const ProductElements elements(value);
+    Instruction* const gemm = elements.gemm();
     if (gemm == nullptr || !IsLtGemm(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
       return absl::OkStatus();
     ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
-    const Decision may = MayTakeIn(*maximum, *gemm, config, /*after_bias=*/true);
+    Decision may = MayTakeIn(*maximum, *gemm, config, /*after_bias=*/true);
+    if (value->use_count() != 1 || value->is_root() || !elements.is_only_reader())
+      may = No("`{}` is read elsewhere", value->name());
+    if (elements.has_control_edges()) may = No("it has control edges");
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*maximum, may.reason());
       return absl::OkStatus();
@@ -572,42 +542,46 @@ class GemmRewriter {
                                                                            : GemmEpilogue::kRelu;
     SetConfig(gemm, config);
     // The bitcast or slice stays between.
+    for (Instruction* x = value; x != gemm; x = x->operand(0)) SetOrigin(x, nullptr);
     Replace(maximum, value, gemm->module().id_limit(), "a relu");
     return absl::OkStatus();
   }
 
   // gelu(gemm)  =>  gemm with GELU, which yields what others read of the gemm as a second value
-  absl::Status TakeGelu(Instruction* multiply, Instruction* gemm) {
+  absl::Status TakeGelu(Instruction* multiply, Instruction* value,
+                        const ProductElements& elements) {
+    Instruction* const gemm = elements.gemm();
     ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
     const GemmEpilogue epilogue = config.config.epilogue;
     const bool has_bias = epilogue == GemmEpilogue::kBias;
     Decision may = Yes();
     if (!has_bias && epilogue != GemmEpilogue::kDefault)
       may = No("`{}` has the epilogue {}", gemm->name(), Text(epilogue));
-    if (!IsLtGemm(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
+    if (!IsLtGemm(*gemm) || IsNarrowGemm(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
       may = No("the library has no gelu of it");
-    if (gemm->has_control_edges() || multiply->has_control_edges())
+    if (elements.has_control_edges() || multiply->has_control_edges())
       may = No("it has control edges");
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*multiply, may.reason());
       return absl::OkStatus();
     }
-    const bool has_aux = gemm->users().size() > kGeluReaders || gemm->is_root();
+    const bool has_aux =
+        value->users().size() > kGeluReaders || value->is_root() || !elements.is_only_reader();
     config.config.epilogue = has_aux
                                  ? (has_bias ? GemmEpilogue::kBiasGeluAux : GemmEpilogue::kGeluAux)
                                  : (has_bias ? GemmEpilogue::kBiasGelu : GemmEpilogue::kGelu);
     const uint32_t first_new = gemm->module().id_limit();
-    const Shape value = gemm->shape();
+    const Shape shape = gemm->shape();
     Instruction* const with = computation_.AddClone(
-        *gemm, has_aux ? Shape::Tuple({value, value}) : value, gemm->operand_vector());
+        *gemm, has_aux ? Shape::Tuple({shape, shape}) : shape, gemm->operand_vector());
     SetConfig(with, config);
     if (!has_aux) {
-      Replace(multiply, with, first_new, "a gelu");
+      Replace(multiply, elements.Of(with), first_new, "a gelu");
       return absl::OkStatus();
     }
     Rewriter b(&computation_, context_);
     b.set_origin(multiply);
-    Replace(multiply, b.GetTupleElement(with, 0), first_new, "a gelu");
+    Replace(multiply, elements.Of(b.GetTupleElement(with, 0)), first_new, "a gelu");
     b.set_origin(gemm);
     ReplaceKeepingExtras(gemm, b.GetTupleElement(with, 1), first_new);
     with_aux_.push_back(with);

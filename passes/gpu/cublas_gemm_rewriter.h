@@ -11,17 +11,22 @@
 // (beta), over which the result is written where nobody else needs it; a vector that is added
 // along the minor dimension (epilogue BIAS); a maximum with 0 (RELU); the approximation of GELU by
 // tanh (GELU, and GELU_AUX where others read the product as well). What is added to a bitcast of
-// the product, or to its first rows and columns, is bitcast or padded. With
-// `allow_excess_precision`, what is added to a product converted to a wider type, at the end of a
-// computation, makes the call yield that type, which is not rounded in between. Two batch
-// dimensions become one.
+// the product, or to its first rows and columns, is bitcast or padded; a constant vector that only
+// reshapes, transposes and bitcasts of its broadcast follow is written out. The functions are also
+// taken of bitcasts and slices. With `allow_excess_precision`, what is added to a product converted
+// to a wider type, at the end of a computation, makes the call yield that type, which is not
+// rounded in between (XLA does so by default; it moves results by the rounding of the narrow type).
 //
-// Options: `enable_cublaslt`: `__cublas$lt$matmul` where it knows the types, else
-// `__cublas$gemm`, which has alpha alone, and beta only in place. `gemm_rewrite_size_threshold`:
-// smaller products, (free dimensions of both sides)·(contracted dimension), stay dots of loops.
-// `bias_mode`: `bias`, or `no_bias`, with which nothing is added. `compute_capability`: how much
-// memory the library works in, and whether it multiplies f8 (from 8.9). `dtype`: `non_fp8`, or
-// `fp8`, with which only products of f8 become calls, `__cublas$lt$matmul$f8`:
+// Batch dimensions: one, or more than two, may lie anywhere but last and stay as they are; two
+// become one, which transposes put side by side where they are not.
+//
+// Options: `enable_cublaslt`: `__cublas$lt$matmul`, but for more than 65,535 batches, or before 8.0
+// more than 4,194,240 columns of c64; else `__cublas$gemm`, which has alpha alone, and beta only in
+// place. `gemm_rewrite_size_threshold`: smaller products, (free dimensions of both
+// sides)·(contracted dimension), stay dots of loops. `bias_mode`: `bias`, or `no_bias`, with which
+// nothing is added. `compute_capability`: how much memory the library works in, and whether it
+// multiplies f8 (from 8.9). `dtype`: `non_fp8`, or `fp8`, with which only products of f8 become
+// calls, `__cublas$lt$matmul$f8`:
 //
 //   dot(multiply(convert(f8[…] x), broadcast(s)), multiply(convert(f8[…] y), broadcast(t)))
 //     =>   custom-call(x, y, s, t)
@@ -29,13 +34,16 @@
 // Each scale is a scalar; what only moves elements may follow it. Operands are padded to multiples
 // of 16, and turned until the contracted dimension is minor (before 10.0). Then scales of the
 // result are taken in, too, and its way back to f8 by a clamp, with the largest magnitude where
-// that is computed. Products of f8 that the library has not are done in f16.
+// that is computed. A scale that follows a maximum with 0 must be a constant above 0 (XLA takes
+// any, which is wrong for others). Products of f8 that the library has not are done in f16, or in
+// bf16 where they yield that.
 //
-// Requires: dots in the form of `dot_decomposer`, transposes folded. Ensures: calls, given ones
-// too, yield what the library works in.
-// Leaves alone: what cuBLAS cannot: other types, several free or contracted dimensions, batch
-// dimensions that are minor, dynamic shapes; what follows where control edges are; what runs
-// asynchronously.
+// Requires: dots in the form of `dot_decomposer`, transposes folded; batch dimensions side by side
+// in memory where there are more than two. Ensures: calls, given ones too, yield what the library
+// works in.
+// Leaves alone: what cuBLAS cannot: other types (f8e8m0fnu), several free or contracted dimensions,
+// batch dimensions that are minor, dynamic shapes; what follows where control edges are, and where
+// the result is f8; what runs asynchronously.
 #pragma once
 
 #include <string>

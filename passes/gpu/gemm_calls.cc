@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "passes/gpu/bias_constants.h"
+#include "passes/gpu/f8_products.h"
 #include "passes/gpu/library_calls.h"
+#include "passes/util/origins.h"
 
 namespace hlo {
 namespace {
@@ -11,6 +14,11 @@ bool IsFirstPart(const Instruction& slice) {
   return absl::c_all_of(slice.attrs<SliceAttrs>().slice, [](const SliceRange& range) {
     return range.start == 0 && range.stride == 1;
   });
+}
+
+// Of the same elements in the same type, which a bitcast need not be.
+bool IsView(const Instruction& x, Opcode opcode) {
+  return x.opcode() == opcode && x.shape().element_type() == x.operand(0)->shape().element_type();
 }
 
 bool MayBeBetween(const Instruction& x) {
@@ -33,6 +41,10 @@ bool IsF8Gemm(const Instruction& gemm) {
   return gemm.attrs<CustomCallAttrs>().custom_call_target == kLtMatmulF8;
 }
 
+bool IsNarrowGemm(const Instruction& gemm) {
+  return IsF8Gemm(gemm) && IsF8(gemm.shape().element_type());
+}
+
 bool MayBeOverwritten(const Instruction& x) {
   if (x.use_count() != 1 || x.is_root()) return false;
   if (x.opcode() != Opcode::kParameter) return true;
@@ -44,11 +56,11 @@ bool MayBeOverwritten(const Instruction& x) {
 
 ProductView::ProductView(Instruction* value) : view_(value) {
   Instruction* from = value;
-  if (from->opcode() == Opcode::kBitcast && MayBeBetween(*from)) {
+  if (IsView(*from, Opcode::kBitcast) && MayBeBetween(*from)) {
     bitcast_ = from;
     from = from->operand(0);
   }
-  if (from->opcode() == Opcode::kSlice && MayBeBetween(*from) && IsFirstPart(*from)) {
+  if (IsView(*from, Opcode::kSlice) && MayBeBetween(*from) && IsFirstPart(*from)) {
     slice_ = from;
     from = from->operand(0);
   }
@@ -60,10 +72,11 @@ bool ProductView::KeepsMinor(int64_t size) const {
   return from.shape().dims().back() == size && view_->shape().dims().back() == size;
 }
 
-Instruction* ProductView::Widened(Instruction* addend, Rewriter& b) const {
+absl::StatusOr<Instruction*> ProductView::Widened(Instruction* addend, Rewriter& b) const {
   const ElementType type = addend->shape().element_type();
   if (bitcast_ != nullptr)
     addend = b.Bitcast(addend, bitcast_->operand(0)->shape().WithElementType(type));
+  ASSIGN_OR_RETURN(addend, WrittenOut(addend, b));
   if (slice_ == nullptr) return addend;
   PaddingConfig padding;
   for (int d = 0; d < gemm_->shape().rank(); ++d)
@@ -79,6 +92,39 @@ Instruction* ProductView::Of(Instruction* product, Rewriter& b) const {
   }
   return bitcast_ == nullptr ? product
                              : b.Bitcast(product, bitcast_->shape().WithElementType(type));
+}
+
+ProductElements::ProductElements(Instruction* value) : value_(value) {
+  Instruction* from = value;
+  for (const Opcode view : {Opcode::kBitcast, Opcode::kSlice}) {
+    if (IsView(*from, view)) from = from->operand(0);
+  }
+  if (IsGemm(*from)) gemm_ = from;
+}
+
+bool ProductElements::is_only_reader() const {
+  for (const Instruction* x = value_; x != gemm_; x = x->operand(0)) {
+    if (x->operand(0)->use_count() != 1 || x->operand(0)->is_root()) return false;
+  }
+  return true;
+}
+
+bool ProductElements::has_control_edges() const {
+  for (const Instruction* x = value_; x != gemm_; x = x->operand(0)) {
+    if (x->has_control_edges()) return true;
+  }
+  return gemm_->has_control_edges();
+}
+
+Instruction* ProductElements::Of(Instruction* product) const {
+  std::vector<Instruction*> views;
+  for (Instruction* x = value_; x != gemm_; x = x->operand(0)) views.push_back(x);
+  for (; !views.empty(); views.pop_back()) {
+    const Instruction& view = *views.back();
+    product = view.parent()->AddClone(view, view.shape(), {product});
+    SetOrigin(product, nullptr);
+  }
+  return product;
 }
 
 }  // namespace hlo

@@ -11,6 +11,8 @@ bool IsGemm(const Instruction& x);
 bool IsLtGemm(const Instruction& gemm);
 // Of f8, with scales.
 bool IsF8Gemm(const Instruction& gemm);
+// That rounds what it computes to f8, scaled: what follows cannot be done before.
+bool IsNarrowGemm(const Instruction& gemm);
 
 // Whether a call may write over `x`: nobody else reads it, and no caller sees it.
 bool MayBeOverwritten(const Instruction& x);
@@ -31,8 +33,9 @@ class ProductView {
   // Whether the last dimension of the view, of `size` elements, is that of the product, or its
   // first part.
   bool KeepsMinor(int64_t size) const;
-  // What is added to the view, as what is added to the product: other elements are 0.
-  Instruction* Widened(Instruction* addend, Rewriter& b) const;
+  // What is added to the view, as what is added to the product: other elements are 0. A constant
+  // that is repeated there is written out (bias_constants.h).
+  absl::StatusOr<Instruction*> Widened(Instruction* addend, Rewriter& b) const;
   // The view of another product.
   Instruction* Of(Instruction* product, Rewriter& b) const;
 
@@ -41,6 +44,24 @@ class ProductView {
   Instruction* slice_ = nullptr;
   Instruction* bitcast_ = nullptr;
   Instruction* view_;
+};
+
+// Elements of a product, for what is done to each of them: `value` is the product, a bitcast, any
+// slice, or a bitcast of a slice of it.
+class ProductElements {
+ public:
+  explicit ProductElements(Instruction* value);
+
+  Instruction* gemm() const { return gemm_; }  // null: there is none
+  // Whether nobody reads the product, or what is between, but what reads `value`.
+  bool is_only_reader() const;
+  bool has_control_edges() const;
+  // These elements of another product, in the type of `value`.
+  Instruction* Of(Instruction* product) const;
+
+ private:
+  Instruction* value_;
+  Instruction* gemm_ = nullptr;
 };
 
 }  // namespace hlo

@@ -104,6 +104,7 @@ struct JsonPrecision {
 
 struct GemmConfig {
   static constexpr std::string_view kKey = "gemm_backend_config";
+  static constexpr int32_t kTensorScales = 1;  // scale_mode: one number for each array of f8
   std::optional<int64_t> selected_algorithm;
   double alpha_real = 0;
   double beta = 0;

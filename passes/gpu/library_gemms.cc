@@ -8,7 +8,6 @@
 namespace hlo {
 namespace {
 
-constexpr int kTensorScales = 1;  // one number for each array of f8
 constexpr double kMostE4M3FN = 448, kMostE5M2 = 57344;
 
 enum class Activation { kNone, kRelu, kGelu, kSilu };
@@ -140,7 +139,7 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
   if (call.operand_count() != operands)
     return Error(call.loc(), "`{}` takes {} operands with beta {} and epilogue {}, found {}",
                  call.name(), operands, gemm.beta, Text(gemm.epilogue), call.operand_count());
-  if (gemm.scale_mode != 0 && !(is_f8 && gemm.scale_mode == kTensorScales))
+  if (gemm.scale_mode != 0 && !(is_f8 && gemm.scale_mode == GemmConfig::kTensorScales))
     return Unsupported(call.loc(), "scale_mode {} of `{}` is not known", gemm.scale_mode,
                        call.name());
   const Shape result = ValueShape(call);

@@ -11,16 +11,16 @@ namespace {
 
 using enum ElementType;
 
-constexpr ElementType kAnyProduct[] = {kF8E4M3FN, kF8E5M2, kF16, kBF16, kF32, kF64, kC64};
-constexpr ElementType kMatricesOnly[] = {kF8E3M4, kF8E4M3, kF8E4M3FNUZ, kF8E5M2FNUZ, kC128};
+constexpr int64_t kMostBatches = 65535, kMostColumns = 4194240;
+constexpr double kAmpere = 8;
 constexpr ElementType kEpilogueTypes[] = {kF8E4M3FN, kF8E5M2, kF16, kBF16, kF32, kF64};
 
 // Types of both operands, and of results.
-struct LtTypes {
+struct ProductTypes {
   ElementType operands;
   ElementType results[2];
 };
-constexpr LtTypes kLtTypes[] = {
+constexpr ProductTypes kProductTypes[] = {
     {kF16, {kF16, kF32}}, {kBF16, {kBF16, kF32}}, {kF32, {kF32, kF32}},   {kS8, {kS32, kF32}},
     {kC64, {kC64, kC64}}, {kF64, {kF64, kF64}},   {kC128, {kC128, kC128}}};
 
@@ -39,11 +39,7 @@ Decision IsMatrix(const Instruction& operand, const DimVec& batch, const DimVec&
   if (Contains(batch, rank - 1))
     return No("the minor dimension of `{}` is a batch", operand.name());
   if (rank - std::ssize(batch) > 2) return No("`{}` has several free dimensions", operand.name());
-  for (size_t i = 0; i < batch.size(); ++i) {
-    if (batch[i] != static_cast<int64_t>(i))
-      return No("the batch dimensions of `{}` are not its first", operand.name());
-  }
-  return batch.size() <= 2 ? Yes() : No("it has {} batch dimensions", batch.size());
+  return Yes();
 }
 
 }  // namespace
@@ -53,6 +49,7 @@ MatrixProduct MatrixProductOf(const Instruction& dot) {
   const Shape lhs = dot.operand(0)->shape(), rhs = dot.operand(1)->shape();
   MatrixProduct product;
   product.batch_dims = static_cast<int>(attrs.lhs_batch_dims.size());
+  for (const int64_t d : attrs.lhs_batch_dims) product.batches *= lhs.dim(static_cast<int>(d));
   product.rows = FreeSize(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
   product.columns = FreeSize(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
   if (!attrs.lhs_contracting_dims.empty())
@@ -75,19 +72,28 @@ Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors) {
   const ElementType type = dot.shape().element_type();
   const ElementType lhs = dot.operand(0)->shape().element_type();
   const ElementType rhs = dot.operand(1)->shape().element_type();
-  if (IsFloat(lhs) && BitWidth(lhs) <= 8) return No("products of f8 are not rewritten yet");
-  if (type == kS32)
-    return lhs == kS8 && rhs == kS8 ? Yes() : No("integers other than s8 are multiplied");
-  if (Contains(kAnyProduct, type) || (matrices == 2 && Contains(kMatricesOnly, type)))
-    return lhs == rhs && !IsInteger(lhs) ? Yes() : No("its operands are of other types");
-  return No("the library has no results of {}", dot.shape());
+  if (IsFloat(lhs) && BitWidth(lhs) <= 8) return No("products of f8 need dtype=fp8");
+  if (IsInteger(lhs) && lhs != kS8) return No("integers other than s8 are multiplied");
+  if (type == kC128 && matrices < 2) return No("it is no product of matrices");
+  const bool in_bf16 = attrs.algorithm == DotAlgorithm::kBF16BF16F32 && IsFloat(lhs) && lhs == rhs;
+  if (!(in_bf16 ? IsProductType(kBF16, kBF16, type) : IsProductType(lhs, rhs, type)))
+    return No("the library has no products of {} and {} that are {}", Text(lhs), Text(rhs),
+              Text(type));
+  return Yes();
 }
 
-bool IsLtProduct(Shape lhs, Shape rhs, Shape result) {
-  return absl::c_any_of(kLtTypes, [&](const LtTypes& types) {
-    return lhs.element_type() == types.operands && rhs.element_type() == types.operands &&
-           Contains(types.results, result.element_type());
-  });
+bool IsProductType(ElementType lhs, ElementType rhs, ElementType result) {
+  return lhs == rhs && absl::c_any_of(kProductTypes, [&](const ProductTypes& types) {
+           return lhs == types.operands && Contains(types.results, result);
+         });
+}
+
+Decision FitsLt(const Instruction& dot, double compute_capability) {
+  const MatrixProduct product = MatrixProductOf(dot);
+  if (product.batches > kMostBatches) return No("it has {} batches", product.batches);
+  const bool may_be_wide = dot.shape().element_type() != kC64 || compute_capability >= kAmpere;
+  return may_be_wide || product.columns <= kMostColumns ? Yes()
+                                                        : No("it has {} columns", product.columns);
 }
 
 bool IsEpilogueType(ElementType type) { return Contains(kEpilogueTypes, type); }
