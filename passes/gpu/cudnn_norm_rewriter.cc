@@ -4,12 +4,12 @@
 #include <array>
 
 #include "lib/analysis/call_graph.h"
+#include "lib/support/decision.h"
 #include "lib/types/shape_util.h"
 #include "passes/gpu/layer_norm_gradient.h"
 #include "passes/gpu/layer_norm_pattern.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
-#include "passes/gpu/matrix_products.h"
 #include "passes/rewrite.h"
 #include "passes/util/origins.h"
 
@@ -351,8 +351,7 @@ class NormRewriter {
 }  // namespace
 
 absl::StatusOr<bool> CudnnNormRewriter::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(const double capability, ComputeCapability(options_.compute_capability));
-  const int generation = static_cast<int>(capability);
+  const int generation = options_.compute_capability.generation;
   const int64_t blocks = generation == kAmpereNorms   ? kBlocksOfAmpere
                          : generation == kHopperNorms ? kBlocksOfHopper
                                                       : 0;

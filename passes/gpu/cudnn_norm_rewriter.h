@@ -23,14 +23,12 @@
 // x.
 #pragma once
 
-#include <string>
-
-#include "passes/pass.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
 struct CudnnNormRewriterOptions {
-  std::string compute_capability = "8.0";
+  CudaCapability compute_capability;
 
   static auto Fields() {
     return std::tuple{
@@ -42,7 +40,7 @@ class CudnnNormRewriter final : public Pass {
  public:
   using Options = CudnnNormRewriterOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit CudnnNormRewriter(Options options = {}) : options_(std::move(options)) {}
+  explicit CudnnNormRewriter(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:

@@ -1,18 +1,26 @@
 #include "passes/gpu/cudnn_pad_for_convolutions.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
+#include "lib/support/contains.h"
 #include "lib/support/round.h"
 #include "passes/gpu/library_calls.h"
-#include "passes/gpu/matrix_products.h"
 
 namespace hlo {
 namespace {
 
-constexpr double kVolta = 7.0, kTuring = 7.5;
+constexpr CudaCapability kVolta = {7, 0};
 constexpr int64_t kTensorCoreMultiple = 8;
 constexpr double kMostGrowth = 1.35, kMostGrowthOfIntegers = 2;
+
+// Integers that an instruction takes at a time, the widest first.
+struct IntegerMultiple {
+  int64_t features;
+  CudaCapability least;
+};
+constexpr IntegerMultiple kIntegerMultiples[] = {{32, {7, 5}}, {4, {6, 1}}};
 
 // Shapes that operands and result 0 are to have.
 struct Sizes {
@@ -67,40 +75,74 @@ std::optional<Sizes> ForTensorCores(const Instruction& call) {
   return sizes;
 }
 
-// ---- s8 ----
+// ---- integers ----
+
+// Features may lie in vectors, in a last dimension that no label names (NCHW_VECT_C): its size, or 1
+// without. 0: it is no such array.
+int64_t VectorOf(Shape shape, int64_t first, int64_t second, const DimVec& spatial) {
+  const auto is_named = [&](int64_t d) {
+    return d == first || d == second || Contains(spatial, d);
+  };
+  const int named = static_cast<int>(spatial.size()) + 2;
+  if (shape.rank() != named && shape.rank() != named + 1) return 0;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (!is_named(d)) return shape.dim(d);
+  }
+  return 1;
+}
+
+struct Vectors {
+  int64_t input;
+  int64_t kernel;
+  int64_t result;
+  // Whether this many features are whole vectors.
+  bool Divide(int64_t features) const {
+    return absl::c_all_of(std::array{input, kernel, result},
+                          [features](int64_t size) { return size > 0 && features % size == 0; });
+  }
+};
+Vectors VectorsOf(const Instruction& call) {
+  const ConvDimNumbers& dims = *call.attrs<CustomCallAttrs>().dim_labels;
+  return {
+      VectorOf(call.operand(0)->shape(), dims.input_batch, dims.input_feature, dims.input_spatial),
+      VectorOf(call.operand(1)->shape(), dims.kernel_input_feature, dims.kernel_output_feature,
+               dims.kernel_spatial),
+      VectorOf(ValueShape(call), dims.output_batch, dims.output_feature, dims.output_spatial)};
+}
 
 bool IsIntegerConv(const Instruction& call, int64_t multiple) {
   const auto& attrs = call.attrs<CustomCallAttrs>();
-  const Shape input = call.operand(0)->shape(), result = ValueShape(call);
+  const Shape input = call.operand(0)->shape();
   if (!IsCall(call, kConvForward) && !IsCall(call, kConvBiasActivation)) return false;
-  if (input.element_type() != ElementType::kS8 ||
-      call.operand(1)->shape().element_type() != ElementType::kS8 || input.rank() != 4 ||
-      attrs.window->dims.size() != 2 || attrs.feature_group_count != 1)
+  if (!IsInteger(input.element_type()) || !IsInteger(call.operand(1)->shape().element_type()) ||
+      attrs.window->dims.size() != 2 || attrs.dim_labels->input_spatial.size() != 2 ||
+      attrs.feature_group_count != 1 || !VectorsOf(call).Divide(multiple))
     return false;
   if (absl::c_any_of(attrs.window->dims, [](const WindowDim& dim) {
         return dim.base_dilation != 1 || dim.window_dilation != 1;
       }))
     return false;
-  if (multiple != 32) return true;
+  if (multiple != kIntegerMultiples[0].features) return true;
   for (size_t i = 0; i < 2; ++i) {
     const int64_t size = input.dim(static_cast<int>(attrs.dim_labels->input_spatial[i]));
     if (size <= attrs.window->dims[i].size - 1) return false;
   }
-  return IsInteger(result.element_type());
+  return IsInteger(ValueShape(call).element_type());
 }
 
 Sizes ForIntegers(const Instruction& call, int64_t multiple) {
   const ConvDimNumbers& dims = *call.attrs<CustomCallAttrs>().dim_labels;
+  const Vectors vectors = VectorsOf(call);
   Sizes sizes = SizesOf(call);
-  const auto pad = [multiple](Shape& shape, int64_t dim) {
-    PadDim(shape, dim, RoundUp(shape.dim(static_cast<int>(dim)), multiple));
+  const auto pad = [multiple](Shape& shape, int64_t dim, int64_t vector = 1) {
+    PadDim(shape, dim, RoundUp(shape.dim(static_cast<int>(dim)), multiple / vector));
   };
-  pad(sizes.operands[0], dims.input_feature);
-  pad(sizes.operands[1], dims.kernel_input_feature);
+  pad(sizes.operands[0], dims.input_feature, vectors.input);
+  pad(sizes.operands[1], dims.kernel_input_feature, vectors.kernel);
   pad(sizes.operands[1], dims.kernel_output_feature);
-  pad(sizes.result, dims.output_feature);
+  pad(sizes.result, dims.output_feature, vectors.result);
   if (sizes.operands.size() > 2) pad(sizes.operands[2], 0);
-  if (sizes.operands.size() > 3) pad(sizes.operands[3], dims.output_feature);
+  if (sizes.operands.size() > 3) pad(sizes.operands[3], dims.output_feature, vectors.result);
   return sizes;
 }
 
@@ -110,26 +152,28 @@ bool Grows(Shape from, Shape to, double least) {
   return static_cast<double>(to.byte_size()) >= least * static_cast<double>(from.byte_size());
 }
 
-// None where nothing changes, or too much.
-std::optional<Sizes> Accepted(const Instruction& call, std::optional<Sizes> sizes,
+// None where nothing changes, or the result or one of the first `operands` operands grows so much.
+std::optional<Sizes> Accepted(const Instruction& call, const Sizes& sizes, size_t operands,
                               double most_growth) {
-  if (!sizes) return std::nullopt;
   const Sizes old = SizesOf(call);
-  if (old.result == sizes->result && old.operands == sizes->operands) return std::nullopt;
-  for (size_t i = 0; i < 2; ++i) {
-    if (Grows(old.operands[i], sizes->operands[i], most_growth)) return std::nullopt;
+  if (old.result == sizes.result && old.operands == sizes.operands) return std::nullopt;
+  for (size_t i = 0; i < operands; ++i) {
+    if (Grows(old.operands[i], sizes.operands[i], most_growth)) return std::nullopt;
   }
-  return Grows(old.result, sizes->result, most_growth) ? std::nullopt : sizes;
+  if (Grows(old.result, sizes.result, most_growth)) return std::nullopt;
+  return sizes;
 }
 
-std::optional<Sizes> PaddedSizes(const Instruction& call, double capability) {
-  for (const int64_t multiple : {32, 4}) {
-    if ((multiple == 32 && capability < kTuring) || !IsIntegerConv(call, multiple)) continue;
-    if (auto sizes = Accepted(call, ForIntegers(call, multiple), kMostGrowthOfIntegers))
+std::optional<Sizes> PaddedSizes(const Instruction& call, CudaCapability capability) {
+  for (const IntegerMultiple& row : kIntegerMultiples) {
+    if (capability < row.least || !IsIntegerConv(call, row.features)) continue;
+    // A kernel is small beside what it slides over: it may grow as it has to.
+    if (auto sizes = Accepted(call, ForIntegers(call, row.features), 1, kMostGrowthOfIntegers))
       return sizes;
   }
   if (capability < kVolta) return std::nullopt;
-  return Accepted(call, ForTensorCores(call), kMostGrowth);
+  const std::optional<Sizes> sizes = ForTensorCores(call);
+  return sizes ? Accepted(call, *sizes, 2, kMostGrowth) : std::nullopt;
 }
 
 Instruction* Padded(Instruction* x, Shape to, Rewriter& b) {
@@ -139,25 +183,38 @@ Instruction* Padded(Instruction* x, Shape to, Rewriter& b) {
   return b.Pad(x, b.ScalarConstant(x->shape().element_type(), 0), padding);
 }
 
+// Whether it is an array with dimensions of these numbers.
+bool HasDims(Shape shape, int64_t first, int64_t second, const DimVec& spatial) {
+  return shape.IsArray() && first < shape.rank() && second < shape.rank() &&
+         absl::c_all_of(spatial, [shape](int64_t d) { return d < shape.rank(); });
+}
+
 bool IsConvolution(const Instruction& call) {
   const LibraryCall* const entry = FindLibraryCall(call);
   const auto& attrs = call.attrs<CustomCallAttrs>();
-  return entry != nullptr && attrs.window && attrs.dim_labels && call.shape().IsTuple() &&
-         call.operand_count() >= 2 && CheckLibraryCall(*entry, call).ok();
+  if (entry == nullptr || !attrs.window || !attrs.dim_labels || !call.shape().IsTuple() ||
+      call.operand_count() < 2 || !CheckLibraryCall(*entry, call).ok())
+    return false;
+  const ConvDimNumbers& dims = *attrs.dim_labels;
+  const bool has_side_input = call.operand_count() > 3;
+  return HasDims(call.operand(0)->shape(), dims.input_batch, dims.input_feature,
+                 dims.input_spatial) &&
+         HasDims(call.operand(1)->shape(), dims.kernel_input_feature, dims.kernel_output_feature,
+                 dims.kernel_spatial) &&
+         HasDims(ValueShape(call), dims.output_batch, dims.output_feature, dims.output_spatial) &&
+         (call.operand_count() < 3 || HasDims(call.operand(2)->shape(), 0, 0, {})) &&
+         (!has_side_input || SameDimensions(call.operand(3)->shape(), ValueShape(call)));
 }
 
 }  // namespace
 
 bool CudnnPadForConvolutions::Matches(const Instruction& call) const {
-  const absl::StatusOr<double> capability = ComputeCapability(options_.compute_capability);
-  // A number that is none is for Expand to say.
-  return IsConvolution(call) && (!capability.ok() || PaddedSizes(call, *capability));
+  return IsConvolution(call) && PaddedSizes(call, options_.compute_capability);
 }
 
 absl::StatusOr<Instruction*> CudnnPadForConvolutions::Expand(Instruction* call,
                                                              Rewriter& rewriter) {
-  ASSIGN_OR_RETURN(const double capability, ComputeCapability(options_.compute_capability));
-  const Sizes sizes = *PaddedSizes(*call, capability);
+  const Sizes sizes = *PaddedSizes(*call, options_.compute_capability);
   std::vector<Instruction*> operands;
   for (size_t i = 0; i < sizes.operands.size(); ++i)
     operands.push_back(Padded(call->operand(static_cast<int>(i)), sizes.operands[i], rewriter));

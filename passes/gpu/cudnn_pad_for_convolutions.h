@@ -9,21 +9,27 @@
 //   f16 (compute capability 7.0 and more)   3 input features beside 32 or 64 output features to 4;
 //                  else input and output features to multiples of 8, unless an array grows by more
 //                  than 35 %
-//   s8 (forward, two spatial dimensions)    to multiples of 32 (7.5 and more) or of 4, unless an
-//                  array doubles
+//   integers (forward, two spatial dimensions)   to multiples of 32 (7.5 and more, of results that
+//                  are integers) or of 4 (6.1 and more), unless the input or the result doubles; how
+//                  much the kernel grows does not count
+//
+// Where features lie in vectors already (NCHW_VECT_C: a last dimension that `dim_labels` does not
+// name, in any of the arrays) the number of vectors is padded:
+//
+//   x = s8[2,11,4,4,4], dim_labels=bf01_…     44 features in vectors of 4; 16·4 = 64 of them
 //
 // Requires: calls of conv-rewriter, without workspaces. Ensures: nothing.
-// Leaves alone: convolutions in groups; f16 with bias and activation; vectorised layouts of s8.
+// Leaves alone: convolutions in groups; f16 with bias and activation; vectors that do not divide
+// the multiple.
 #pragma once
 
-#include <string>
-
 #include "passes/expander.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
 struct CudnnPadForConvolutionsOptions {
-  std::string compute_capability = "8.0";
+  CudaCapability compute_capability;
 
   static auto Fields() {
     return std::tuple{
@@ -35,7 +41,7 @@ class CudnnPadForConvolutions final : public ExpanderPass {
  public:
   using Options = CudnnPadForConvolutionsOptions;
   static constexpr RuleSafety kSafety = kExceptSpecials;  // 0 times infinity
-  explicit CudnnPadForConvolutions(Options options = {}) : options_(std::move(options)) {}
+  explicit CudnnPadForConvolutions(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kCustomCall}; }

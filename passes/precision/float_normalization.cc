@@ -81,8 +81,8 @@ constexpr OpcodeSet kMovesBits = {Opcode::kAllGather,
                                   Opcode::kSlice,
                                   Opcode::kTranspose};
 
-constexpr double kHopper = 9.0;  // computes bf16
-constexpr double kAda = 8.9;     // multiplies matrices of f8
+constexpr CudaCapability kHopper = {9, 0};  // computes bf16
+constexpr CudaCapability kAda = {8, 9};     // multiplies matrices of f8
 
 // What is computed on the narrow type as it is.
 class Support {
@@ -142,7 +142,7 @@ class Support {
   FloatSupport listed_;
   bool lists_any_ = false;
   bool gpu_ = false;
-  double capability_ = 0;
+  CudaCapability capability_;
   ElementType low_ = ElementType::kBF16;
 };
 

@@ -25,7 +25,7 @@
 // of the type (shifts, count-leading-zeros, popcnt).
 #pragma once
 
-#include "passes/pass.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
@@ -33,7 +33,7 @@ struct FloatNormalizationOptions {
   std::string narrow;
   std::string mixed;
   std::string support = "none";  // or gpu
-  double compute_capability = 8.0;
+  CudaCapability compute_capability;
 
   static auto Fields() {
     using O = FloatNormalizationOptions;

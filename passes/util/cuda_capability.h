@@ -1,0 +1,27 @@
+// The compute capability of an NVIDIA GPU, as an option of passes:
+//
+//   --passes=cudnn_pad_for_convolutions{compute_capability=7.5}
+//
+// Read as XLA and NVIDIA write it: two numbers, perhaps with the letter of a set of features that
+// only this GPU (`9.0a`) or its family (`10.0f`) has, which no pass asks about. What a compiler of
+// CUDA calls `sm_90` is 9.0; `90` and `9` are errors.
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct CudaCapability {
+  int generation = 8;
+  int revision = 0;
+  friend auto operator<=>(const CudaCapability&, const CudaCapability&) = default;
+};
+
+absl::Status ParseOption(const OptionText& text, CudaCapability& out);
+std::string OptionValue(CudaCapability capability);
+std::string OptionType(CudaCapability);
+
+}  // namespace hlo
