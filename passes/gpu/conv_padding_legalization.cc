@@ -1,8 +1,11 @@
 #include "passes/gpu/conv_padding_legalization.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
+#include <utility>
 
+#include "lib/support/saturate.h"
+#include "passes/gpu/conv_windows.h"
 #include "passes/gpu/library_calls.h"
 
 namespace hlo {
@@ -10,33 +13,86 @@ namespace {
 
 enum class ConvForm { kOther, kForward, kInputGradient, kKernelGradient };
 
-ConvForm FormOf(const Instruction& call) {
-  const LibraryCall* const entry = FindLibraryCall(call);
-  const auto& attrs = call.attrs<CustomCallAttrs>();
-  if (entry == nullptr || !attrs.window || !attrs.dim_labels || !call.shape().IsTuple())
-    return ConvForm::kOther;
-  if (entry->target == kConvForward || entry->target == kConvBiasActivation)
-    return ConvForm::kForward;
-  if (entry->target == kConvBackwardInput) return ConvForm::kInputGradient;
-  return entry->target == kConvBackwardFilter ? ConvForm::kKernelGradient : ConvForm::kOther;
+struct FormRow {
+  std::string_view target;
+  ConvForm form;
+};
+constexpr FormRow kForms[] = {{kConvForward, ConvForm::kForward},
+                              {kConvBiasActivation, ConvForm::kForward},
+                              {kConvForwardGraph, ConvForm::kForward},
+                              {kConvBackwardInput, ConvForm::kInputGradient},
+                              {kConvBackwardFilter, ConvForm::kKernelGradient}};
+// By ConvolutionKind.
+constexpr ConvForm kFormsOfKinds[] = {ConvForm::kOther, ConvForm::kForward,
+                                      ConvForm::kKernelGradient, ConvForm::kInputGradient};
+
+bool IsCall(const Instruction& conv) { return conv.opcode() == Opcode::kCustomCall; }
+
+const Window& WindowOf(const Instruction& conv) {
+  return IsCall(conv) ? *conv.attrs<CustomCallAttrs>().window
+                      : conv.attrs<ConvolutionAttrs>().window;
+}
+const ConvDimNumbers& DimsOf(const Instruction& conv) {
+  return IsCall(conv) ? *conv.attrs<CustomCallAttrs>().dim_labels
+                      : conv.attrs<ConvolutionAttrs>().dim_labels;
 }
 
-const Window& WindowOf(const Instruction& call) { return *call.attrs<CustomCallAttrs>().window; }
-const ConvDimNumbers& DimsOf(const Instruction& call) {
-  return *call.attrs<CustomCallAttrs>().dim_labels;
+// Whether the window slides over dimensions that the array has.
+bool HasSpatial(Shape shape, const DimVec& spatial, const Window& window) {
+  return shape.IsArray() && spatial.size() == window.dims.size() &&
+         absl::c_all_of(spatial, [shape](int64_t d) { return d < shape.rank(); });
+}
+
+ConvForm FormOfCall(const Instruction& call) {
+  const auto& attrs = call.attrs<CustomCallAttrs>();
+  const auto* const row = absl::c_find_if(
+      kForms, [&](const FormRow& known) { return known.target == attrs.custom_call_target; });
+  if (row == std::end(kForms) || !attrs.window || !attrs.dim_labels || !call.shape().IsTuple() ||
+      call.shape().element_count_of_tuple() == 0 || call.operand_count() < 2)
+    return ConvForm::kOther;
+  const LibraryCall* const entry = FindLibraryCall(call);
+  if (entry != nullptr && !CheckLibraryCall(*entry, call).ok()) return ConvForm::kOther;
+  const ConvDimNumbers& dims = *attrs.dim_labels;
+  const Shape input =
+      row->form == ConvForm::kInputGradient ? call.shape().element(0) : call.operand(0)->shape();
+  const bool has_input = HasSpatial(input, dims.input_spatial, *attrs.window);
+  const bool has_kernel = row->form != ConvForm::kForward ||
+                          HasSpatial(call.operand(1)->shape(), dims.kernel_spatial, *attrs.window);
+  return has_input && has_kernel ? row->form : ConvForm::kOther;
+}
+
+ConvForm FormOf(const Instruction& conv) {
+  if (IsCall(conv)) return FormOfCall(conv);
+  const auto& attrs = conv.attrs<ConvolutionAttrs>();
+  if (attrs.sparsity_config != SparsityConfig() || conv.shape().has_dynamic_dims())
+    return ConvForm::kOther;
+  return kFormsOfKinds[static_cast<size_t>(attrs.convolution_kind)];
+}
+
+// The window that cuDNN is told of a gradient.
+std::optional<Window> GradientWindow(const Instruction& conv, ConvForm form) {
+  if (IsCall(conv)) return WindowOf(conv);
+  return form == ConvForm::kInputGradient ? WindowOfInputGradient(conv)
+                                          : WindowOfKernelGradient(conv);
 }
 
 bool IsUneven(const WindowDim& dim) { return dim.pad_low != dim.pad_high; }
 bool IsNegative(const WindowDim& dim) { return dim.pad_low < 0 || dim.pad_high < 0; }
 bool HasKernelHoles(const WindowDim& dim) { return dim.window_dilation != 1; }
 
-// The call with other operands and window.
-Instruction* WithWindow(const Instruction& call, Shape shape,
+// The convolution with other operands and window.
+Instruction* WithWindow(const Instruction& conv, Shape shape,
                         absl::Span<Instruction* const> operands, const Window& window) {
-  CustomCallAttrs attrs = call.attrs<CustomCallAttrs>();
-  attrs.window = window;
-  Instruction* const other = call.parent()->AddClone(call, shape, operands);
-  other->SetAttrs(std::move(attrs));
+  Instruction* const other = conv.parent()->AddClone(conv, shape, operands);
+  const auto set_window = [&](auto attrs) {
+    attrs.window = window;
+    other->SetAttrs(std::move(attrs));
+  };
+  if (IsCall(conv)) {
+    set_window(conv.attrs<CustomCallAttrs>());
+  } else {
+    set_window(conv.attrs<ConvolutionAttrs>());
+  }
   return other;
 }
 
@@ -67,6 +123,16 @@ Instruction* PaddedInput(Instruction* x, Window& window, const DimVec& spatial, 
   return Padded(x, padding, b);
 }
 
+// Whether negative padding leaves something to slide over, or just nothing.
+bool CanSlice(Shape input, const Window& window, const DimVec& spatial) {
+  for (size_t i = 0; i < window.dims.size(); ++i) {
+    const WindowDim& dim = window.dims[i];
+    const int64_t size = dim.DilatedBase(input.dim(static_cast<int>(spatial[i])));
+    if (SaturatingAdd(SaturatingAdd(size, dim.pad_low), dim.pad_high) < 0) return false;
+  }
+  return true;
+}
+
 // Cuts off what negative padding leaves out.
 Instruction* SlicedInput(Instruction* x, Window& window, const DimVec& spatial, Rewriter& b) {
   DimVec starts(static_cast<size_t>(x->shape().rank()), 0);
@@ -92,82 +158,95 @@ Instruction* DilatedKernel(Instruction* kernel, Window& window, const DimVec& sp
   return Padded(kernel, padding, b);
 }
 
-Instruction* LegalForward(const Instruction& call, Rewriter& b) {
-  Window window = WindowOf(call);
-  const ConvDimNumbers& dims = DimsOf(call);
-  std::vector<Instruction*> operands = call.operand_vector();
+Instruction* LegalForward(const Instruction& conv, Rewriter& b) {
+  Window window = WindowOf(conv);
+  const ConvDimNumbers& dims = DimsOf(conv);
+  std::vector<Instruction*> operands = conv.operand_vector();
   if (absl::c_any_of(window.dims, IsUneven) || absl::c_any_of(window.dims, IsBaseDilated))
     operands[0] = PaddedInput(operands[0], window, dims.input_spatial, b);
   if (absl::c_any_of(window.dims, IsNegative))
     operands[0] = SlicedInput(operands[0], window, dims.input_spatial, b);
   if (absl::c_any_of(window.dims, HasKernelHoles))
     operands[1] = DilatedKernel(operands[1], window, dims.kernel_spatial, b);
-  return WithWindow(call, call.shape(), operands, window);
+  return WithWindow(conv, conv.shape(), operands, window);
 }
 
 // ---- gradients ----
 
-Instruction* LegalKernelGradient(const Instruction& call, Rewriter& b) {
-  Window window = WindowOf(call);
-  std::vector<Instruction*> operands = call.operand_vector();
+// The larger padding becomes the smaller; what is missing is in the input.
+Instruction* LegalKernelGradient(const Instruction& conv, const Window& gradient, Rewriter& b) {
+  Window window = WindowOf(conv);
+  std::vector<Instruction*> operands = conv.operand_vector();
   PaddingConfig padding = NoPadding(operands[0]->shape());
   for (size_t i = 0; i < window.dims.size(); ++i) {
-    WindowDim& dim = window.dims[i];
-    const int64_t even = std::min(dim.pad_low, dim.pad_high);
-    auto& of_array = padding.dims[static_cast<size_t>(DimsOf(call).input_spatial[i])];
-    of_array.low = std::exchange(dim.pad_low, even) - even;
-    of_array.high = std::exchange(dim.pad_high, even) - even;
+    const WindowDim& from = gradient.dims[i];
+    const int64_t even = std::min(from.pad_low, from.pad_high);
+    auto& of_array = padding.dims[static_cast<size_t>(DimsOf(conv).input_spatial[i])];
+    of_array.low = from.pad_low - even;
+    of_array.high = from.pad_high - even;
+    window.dims[i].pad_low -= of_array.low;
+    window.dims[i].pad_high -= of_array.high;
   }
   operands[0] = Padded(operands[0], padding, b);
-  return WithWindow(call, call.shape(), operands, window);
+  return WithWindow(conv, conv.shape(), operands, window);
 }
 
-Instruction* LegalInputGradient(const Instruction& call, Rewriter& b) {
-  Window window = WindowOf(call);
-  const Shape result = call.shape().element(0);
+// The larger padding becomes the smaller, by which the result grows. A convolution of an input that
+// is padded less yields more; as a convolution of gradients it is padded more.
+Instruction* LegalInputGradient(const Instruction& conv, const Window& gradient, Rewriter& b) {
+  const bool is_call = IsCall(conv);
+  const int64_t sign = is_call ? -1 : 1;
+  Window window = WindowOf(conv);
+  const ConvDimNumbers& dims = DimsOf(conv);
+  const Shape result = is_call ? conv.shape().element(0) : conv.shape();
   Shape larger = result;
   DimVec starts(static_cast<size_t>(result.rank()), 0);
   DimVec limits(result.dims().begin(), result.dims().end());
   for (size_t i = 0; i < window.dims.size(); ++i) {
-    WindowDim& dim = window.dims[i];
-    const auto d = static_cast<size_t>(DimsOf(call).input_spatial[i]);
-    const int64_t more_low = std::max<int64_t>(dim.pad_low - dim.pad_high, 0);
-    starts[d] += more_low;
-    limits[d] += more_low;
-    const int64_t grown = result.dim(static_cast<int>(d)) + std::abs(dim.pad_low - dim.pad_high);
-    larger = larger.WithDim(static_cast<int>(d), grown);
-    dim.pad_low = dim.pad_high = std::min(dim.pad_low, dim.pad_high);
+    const auto d = static_cast<size_t>((is_call ? dims.input_spatial : dims.output_spatial)[i]);
+    const int64_t excess = gradient.dims[i].pad_low - gradient.dims[i].pad_high;
+    const int64_t low = std::max<int64_t>(excess, 0), high = std::max<int64_t>(-excess, 0);
+    starts[d] += low;
+    limits[d] += low;
+    larger = larger.WithDim(static_cast<int>(d), result.dim(static_cast<int>(d)) + low + high);
+    window.dims[i].pad_low += sign * low;
+    window.dims[i].pad_high += sign * high;
+  }
+  if (!is_call) {
+    Instruction* const even = WithWindow(conv, larger, conv.operand_vector(), window);
+    return b.Slice(even, starts, limits);
   }
   Instruction* const even =
-      WithWindow(call, call.shape().WithElement(0, larger), call.operand_vector(), window);
+      WithWindow(conv, conv.shape().WithElement(0, larger), conv.operand_vector(), window);
   std::vector<Instruction*> values = {b.Slice(b.GetTupleElement(even, 0), starts, limits)};
-  for (int i = 1; i < call.shape().element_count_of_tuple(); ++i)
+  for (int i = 1; i < conv.shape().element_count_of_tuple(); ++i)
     values.push_back(b.GetTupleElement(even, i));
   return b.Tuple(values);
 }
 
 }  // namespace
 
-bool ConvPaddingLegalization::Matches(const Instruction& call) const {
-  const ConvForm form = FormOf(call);
-  if (form == ConvForm::kOther ||
-      CheckLibraryCall(*FindLibraryCall(call), call) != absl::OkStatus())
-    return false;
-  const auto& window = WindowOf(call).dims;
-  const bool is_uneven = absl::c_any_of(window, IsUneven);
-  const bool is_negative = absl::c_any_of(window, IsNegative);
-  if (form == ConvForm::kForward)
-    return is_uneven || is_negative || absl::c_any_of(window, IsBaseDilated) ||
-           absl::c_any_of(window, HasKernelHoles);
-  return is_uneven && !is_negative;
+bool ConvPaddingLegalization::Matches(const Instruction& conv) const {
+  const ConvForm form = FormOf(conv);
+  if (form == ConvForm::kOther) return false;
+  if (form == ConvForm::kForward) {
+    const Window& window = WindowOf(conv);
+    return (absl::c_any_of(window.dims, IsUneven) || absl::c_any_of(window.dims, IsNegative) ||
+            absl::c_any_of(window.dims, IsBaseDilated)) &&
+           CanSlice(conv.operand(0)->shape(), window, DimsOf(conv).input_spatial);
+  }
+  const std::optional<Window> gradient = GradientWindow(conv, form);
+  return gradient && absl::c_any_of(gradient->dims, IsUneven) &&
+         !absl::c_any_of(gradient->dims, IsNegative);
 }
 
-absl::StatusOr<Instruction*> ConvPaddingLegalization::Expand(Instruction* call,
+absl::StatusOr<Instruction*> ConvPaddingLegalization::Expand(Instruction* conv,
                                                              Rewriter& rewriter) {
-  const ConvForm form = FormOf(*call);
-  if (form == ConvForm::kForward) return LegalForward(*call, rewriter);
-  return form == ConvForm::kInputGradient ? LegalInputGradient(*call, rewriter)
-                                          : LegalKernelGradient(*call, rewriter);
+  const ConvForm form = FormOf(*conv);
+  if (form == ConvForm::kForward) return LegalForward(*conv, rewriter);
+  const Window gradient = *GradientWindow(*conv, form);
+  return form == ConvForm::kInputGradient ? LegalInputGradient(*conv, gradient, rewriter)
+                                          : LegalKernelGradient(*conv, gradient, rewriter);
 }
 
 HLO_DEFINE_PASS(ConvPaddingLegalization)

@@ -1,9 +1,15 @@
 #include "passes/gpu/conv_rewriter.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "lib/support/contains.h"
+#include "lib/support/strings.h"
+#include "passes/gpu/conv_windows.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 
@@ -29,12 +35,6 @@ bool AnyDim(const Window& window, const Condition& condition) {
 }
 bool IsReversed(const WindowDim& dim) { return dim.reversal; }
 bool IsWindowDilated(const WindowDim& dim) { return dim.window_dilation != 1; }
-
-// cuDNN pads both sides by as much: of the paddings [least, most], all of which mean the same, the
-// one nearest to `low`.
-int64_t EvenPadding(int64_t low, int64_t least, int64_t most) {
-  return std::clamp(low, least, most);
-}
 
 // ---- gradients of the input ----
 
@@ -70,25 +70,6 @@ Instruction* KernelBeforeReverse(const Instruction& conv, Rewriter& b) {
   if (kernel->IsConstant()) return b.Reverse(kernel, spatial);
   const bool is_point = !AnyDim(attrs.window, [](const WindowDim& dim) { return dim.size != 1; });
   return is_point ? kernel : nullptr;
-}
-
-// The window of the convolution whose input's gradient this is.
-std::optional<Window> WindowOfInputGradient(const Instruction& conv) {
-  const ConvolutionAttrs& attrs = AttrsOf(conv);
-  Window window = attrs.window;
-  for (size_t i = 0; i < window.dims.size(); ++i) {
-    WindowDim& dim = window.dims[i];
-    if (dim.stride != 1 || IsWindowDilated(dim) || dim.reversal) return std::nullopt;
-    dim.stride = std::exchange(dim.base_dilation, 1);
-    dim.pad_low = dim.size - 1 - dim.pad_low;
-    const int64_t input = conv.shape().dim(static_cast<int>(attrs.dim_labels.output_spatial[i]));
-    const int64_t output =
-        conv.operand(0)->shape().dim(static_cast<int>(attrs.dim_labels.input_spatial[i]));
-    const int64_t least = dim.size + dim.stride * (output - 1) - input - dim.pad_low;
-    dim.pad_high = EvenPadding(dim.pad_low, least, least + dim.stride - 1);
-    if (dim.pad_low < 0 || dim.pad_high < 0) return std::nullopt;
-  }
-  return window;
 }
 
 std::optional<ConvCall> AsInputGradient(const Instruction& conv, Rewriter& b) {
@@ -127,21 +108,10 @@ bool LooksForward(const Instruction& conv) {
 std::optional<ConvCall> AsKernelGradient(const Instruction& conv) {
   const ConvolutionAttrs& attrs = AttrsOf(conv);
   if (attrs.feature_group_count != 1 || LooksForward(conv)) return std::nullopt;
-  ConvCall call = {kConvBackwardFilter, conv.operand(0),  conv.operand(1),
-                   attrs.window,        attrs.dim_labels, attrs.batch_group_count};
-  for (size_t i = 0; i < call.window.dims.size(); ++i) {
-    WindowDim& dim = call.window.dims[i];
-    if (dim.stride != 1 || IsBaseDilated(dim) || dim.reversal || dim.pad_low < 0)
-      return std::nullopt;
-    const int64_t output = dim.size;
-    const int64_t input =
-        conv.operand(0)->shape().dim(static_cast<int>(attrs.dim_labels.input_spatial[i]));
-    dim.size = conv.shape().dim(static_cast<int>(attrs.dim_labels.output_spatial[i]));
-    std::swap(dim.stride, dim.window_dilation);
-    const int64_t least = dim.size + (output - 1) * dim.stride - input - dim.pad_low;
-    dim.pad_high = EvenPadding(dim.pad_low, least, least + dim.stride - 1);
-    if (dim.pad_high < 0) return std::nullopt;
-  }
+  const std::optional<Window> window = WindowOfKernelGradient(conv);
+  if (!window) return std::nullopt;
+  ConvCall call = {kConvBackwardFilter, conv.operand(0),        conv.operand(1), *window,
+                   attrs.dim_labels,    attrs.batch_group_count};
   const ConvDimNumbers& dims = attrs.dim_labels;
   std::swap(call.dims.input_batch, call.dims.input_feature);
   call.dims.output_batch = dims.kernel_input_feature;
@@ -192,12 +162,25 @@ ConvCall AsForward(const Instruction& conv, Rewriter& b) {
   return call;
 }
 
-absl::Status CheckTypes(const Instruction& conv) {
+constexpr ElementType kConvolvedF8[] = {ElementType::kF8E4M3FN, ElementType::kF8E5M2};
+// What convolves f8: Hopper, with a newer cuDNN Ada as well.
+constexpr CudaCapability kHopperConvolves = {9, 0}, kAdaConvolves = {8, 9};
+constexpr DnnVersion kDnnForAda = {9, 8, 0};
+
+absl::Status CheckTypes(const Instruction& conv, const ConvRewriterOptions& options) {
+  const CudaCapability least = options.dnn_version >= kDnnForAda ? kAdaConvolves : kHopperConvolves;
   for (const Shape shape : {conv.shape(), conv.operand(0)->shape(), conv.operand(1)->shape()}) {
     const ElementType type = shape.element_type();
-    if ((!IsFloat(type) && !IsInteger(type)) || (IsFloat(type) && BitWidth(type) <= 8))
+    const bool is_f8 = Contains(kConvolvedF8, type);
+    if ((!IsFloat(type) && !IsInteger(type)) || (IsFloat(type) && BitWidth(type) <= 8 && !is_f8))
       return Unsupported(conv.loc(), "`{}` is a convolution with `{}`, for which there is no call",
                          conv.name(), shape);
+    if (is_f8 && options.compute_capability < least)
+      return Unsupported(conv.loc(),
+                         "`{}` is a convolution with `{}`, which needs compute capability {}, not "
+                         "{}",
+                         conv.name(), shape, OptionValue(least),
+                         OptionValue(options.compute_capability));
   }
   return absl::OkStatus();
 }
@@ -239,12 +222,33 @@ bool ConvRewriter::Matches(const Instruction& conv) const {
 }
 
 absl::StatusOr<Instruction*> ConvRewriter::Expand(Instruction* conv, Rewriter& rewriter) {
-  RETURN_IF_ERROR(CheckTypes(*conv));
+  RETURN_IF_ERROR(CheckTypes(*conv, options_));
   std::optional<ConvCall> call = AsInputGradient(*conv, rewriter);
   if (!call) call = AsKernelGradient(*conv);
   if (!call) call = AsForward(*conv, rewriter);
   return Made(*conv, *call, rewriter);
 }
+
+absl::Status ParseOption(const OptionText& text, DnnVersion& out) {
+  std::vector<int64_t> numbers;
+  for (const std::string_view word : Split(text.value, '.')) {
+    const auto [at, error] =
+        std::from_chars(word.data(), word.data() + word.size(), numbers.emplace_back());
+    if (error != std::errc() || at != word.data() + word.size() || numbers.back() < 0)
+      numbers.clear();
+    if (numbers.empty()) break;
+  }
+  if (numbers.size() < 2 || numbers.size() > 3)
+    return Error(text.loc, "option `{}` expects {}, found `{}`", text.name, OptionType(out),
+                 text.value);
+  numbers.resize(3);
+  out = {numbers[0], numbers[1], numbers[2]};
+  return absl::OkStatus();
+}
+std::string OptionValue(const DnnVersion& version) {
+  return fmt::format("{}.{}.{}", version.major_number, version.minor_number, version.patch);
+}
+std::string OptionType(const DnnVersion&) { return "a version such as 9.8.0"; }
 
 HLO_DEFINE_PASS(ConvRewriter)
 

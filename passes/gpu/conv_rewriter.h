@@ -13,24 +13,55 @@
 //       => __cudnn$convBackwardFilter(input, gradient)
 // Batches in groups become features in groups.
 //
-// Requires: nothing. Ensures: nothing. Complex types and f8 are errors.
+// Options: f8e4m3fn and f8e5m2, as operands and as result, want a `compute_capability` of 9.0, with
+// a `dnn_version` of 9.8.0 or more of 8.9; below they are errors.
+//
+// Requires: nothing. Ensures: nothing. Complex types, f4 and other types of f8 are errors.
 // Leaves alone: more than three spatial dimensions; arrays without elements; windows reversed in
 // some dimensions only; convolutions with a kind of their own or a sparse operand; dynamic shapes;
 // results of integers below 32 bits, which wrap where cuDNN's do not.
 #pragma once
 
 #include "passes/expander.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
+// Of cuDNN.
+struct DnnVersion {
+  int64_t major_number = 0;
+  int64_t minor_number = 0;
+  int64_t patch = 0;
+  friend auto operator<=>(const DnnVersion&, const DnnVersion&) = default;
+};
+absl::Status ParseOption(const OptionText& text, DnnVersion& out);
+std::string OptionValue(const DnnVersion& version);
+std::string OptionType(const DnnVersion&);
+
+struct ConvRewriterOptions {
+  CudaCapability compute_capability;
+  DnnVersion dnn_version;
+
+  static auto Fields() {
+    using O = ConvRewriterOptions;
+    return std::tuple{Optional("compute_capability", &O::compute_capability),
+                      Optional("dnn_version", &O::dnn_version)};
+  }
+};
+
 class ConvRewriter final : public ExpanderPass {
  public:
+  using Options = ConvRewriterOptions;
   static constexpr RuleSafety kSafety = kReassociate;
+  explicit ConvRewriter(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* convolution, Rewriter& rewriter) override;
+
+ private:
+  Options options_;
 };
 
 }  // namespace hlo

@@ -18,6 +18,9 @@
 
 namespace hlo {
 
+// Of f8, with what follows as a graph in text: it has no entry, nobody here can run it.
+inline constexpr std::string_view kConvForwardGraph = "__cudnn$convForwardGraph";
+
 struct LibraryCall {
   std::string_view target;
   int least_operands;
