@@ -8,9 +8,10 @@ namespace {
 struct Requirement {
   ElementType type;
   int64_t multiple;
+  CudaCapability least;  // of those that have an instruction for it
 };
 constexpr Requirement kRequirements[] = {
-    {ElementType::kS8, 4}, {ElementType::kF16, 8}, {ElementType::kBF16, 8}};
+    {ElementType::kS8, 4, {7, 0}}, {ElementType::kF16, 8, {7, 0}}, {ElementType::kBF16, 8, {8, 0}}};
 
 constexpr ElementType kResultTypes[] = {
     ElementType::kF8E4M3FN,   ElementType::kF8E5M2,     ElementType::kF16,  ElementType::kBF16,
@@ -55,12 +56,13 @@ Instruction* Padded(Instruction* x, Instruction* zero, int64_t multiple, Rewrite
 }  // namespace
 
 int64_t CublasPadForGemms::MultipleFor(ElementType type) const {
-  if (!options_.datatype.empty())
-    return ElementTypeFromText(options_.datatype) == type ? options_.pad_to_multiple_of : 0;
-  for (const Requirement& requirement : kRequirements) {
-    if (requirement.type == type) return requirement.multiple;
+  const std::optional<ElementType> only = options_.datatype.type;
+  if (only && *only != type) return 0;
+  for (const Requirement& row : kRequirements) {
+    if (row.type != type || (!only && options_.compute_capability < row.least)) continue;
+    return options_.pad_to_multiple_of > 0 ? options_.pad_to_multiple_of : row.multiple;
   }
-  return 0;
+  return only ? options_.pad_to_multiple_of : 0;
 }
 
 bool CublasPadForGemms::Matches(const Instruction& dot) const {
@@ -89,6 +91,17 @@ absl::StatusOr<Instruction*> CublasPadForGemms::Expand(Instruction* dot, Rewrite
   const DimVec starts(static_cast<size_t>(shape.rank()), 0);
   return rewriter.Slice(padded, starts, shape.dims());
 }
+
+absl::Status ParseOption(const OptionText& text, PaddedType& out) {
+  out.type = ElementTypeFromText(text.value);
+  if (out.type && IsArrayType(*out.type)) return absl::OkStatus();
+  return Error(text.loc, "option `{}` expects {}, found `{}`", text.name, OptionType(out),
+               text.value);
+}
+std::string OptionValue(PaddedType padded) {
+  return padded.type ? std::string(Text(*padded.type)) : "";
+}
+std::string OptionType(PaddedType) { return "an element type such as f16"; }
 
 HLO_DEFINE_PASS(CublasPadForGemms)
 

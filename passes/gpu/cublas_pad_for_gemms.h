@@ -5,8 +5,12 @@
 //            q = f16[1024,40] pad(b, 0), padding=0_0x0_7
 //            d = f16[2048,33] slice(f16[2048,40] dot(p, q)), slice={[0:2048], [0:33]}
 //
-// Without options as XLA does it for NVIDIA GPUs since Ampere: s8 to multiples of 4, f16 and bf16
-// to multiples of 8.
+// As XLA does it for NVIDIA GPUs: s8 to multiples of 4 and f16 to multiples of 8 from a
+// `compute_capability` of 7.0 on, bf16 to multiples of 8 from 8.0 on.
+//
+// Options, beside that: `datatype`, only (and in any case) operands of this type;
+// `pad_to_multiple_of`, another multiple than that of the table. A type that is not in the table
+// wants both.
 //
 // Requires: dots in the form of `dot_decomposer`.  Ensures: of products as above, no size but those
 // of batches stands in the way of tensor cores.
@@ -14,19 +18,31 @@
 // cuBLAS has not, operands of two types.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "passes/expander.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
+// The type of operands that is padded; none: all of the table.
+struct PaddedType {
+  std::optional<ElementType> type;
+};
+absl::Status ParseOption(const OptionText& text, PaddedType& out);
+std::string OptionValue(PaddedType padded);
+std::string OptionType(PaddedType);
+
 struct CublasPadForGemmsOptions {
-  std::string datatype;  // empty: all of the table
-  int64_t pad_to_multiple_of = 0;
+  CudaCapability compute_capability;
+  PaddedType datatype;
+  int64_t pad_to_multiple_of = 0;  // 0: as the table says
 
   static auto Fields() {
     using O = CublasPadForGemmsOptions;
-    return std::tuple{Optional("datatype", &O::datatype),
+    return std::tuple{Optional("compute_capability", &O::compute_capability),
+                      Optional("datatype", &O::datatype),
                       Optional("pad_to_multiple_of", &O::pad_to_multiple_of)};
   }
 };
@@ -35,7 +51,7 @@ class CublasPadForGemms final : public ExpanderPass {
  public:
   using Options = CublasPadForGemmsOptions;
   static constexpr RuleSafety kSafety = kExceptSpecials;
-  explicit CublasPadForGemms(Options options = {}) : options_(std::move(options)) {}
+  explicit CublasPadForGemms(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kDot}; }
