@@ -5,14 +5,14 @@
 
 #include "lib/match/pattern.h"
 #include "passes/gpu/conv_calls.h"
+#include "passes/gpu/f8_products.h"
 #include "passes/gpu/library_calls.h"
-#include "passes/gpu/matrix_products.h"
 #include "passes/util/lossless_convert.h"
 
 namespace hlo {
 namespace {
 
-constexpr double kRuntimeFusionCapability = 7.5;
+constexpr CudaCapability kRuntimeFusionCapability = {7, 5};
 constexpr int kSideInput = 3;
 
 bool HasType(const Instruction& x, ElementType type) { return x.shape().element_type() == type; }
@@ -59,6 +59,8 @@ class ConvFuser {
       Left(root, "each feature is convolved by itself");
     } else if (!IsFloat(conv.type())) {
       Left(root, "it computes with integers");
+    } else if (IsF8(conv.call->operand(0)->shape().element_type()) || IsF8(conv.type())) {
+      Left(root, "it computes with f8");
     } else if (root.shape() != conv.value->shape()) {
       Left(root, "it has another layout");
     } else {
@@ -67,14 +69,17 @@ class ConvFuser {
     return false;
   }
 
-  // convert_f32(s32 conv)  =>  f32 conv: the sums stay integers.
+  // convert_f32(s32 or s8 conv)  =>  f32 conv: the sums stay integers. Beside s8 a second input is
+  // s8, which it cannot be beside f32.
   absl::StatusOr<Instruction*> Conversion(Instruction* convert, Rewriter& b) {
     ASSIGN_OR_RETURN(const auto conv, ConvCallValueOf(convert->operand(0)));
-    if (!conv || conv->type() != ElementType::kS32 || !HasType(*convert, ElementType::kF32) ||
-        conv->call->operand_count() != 2 || convert->has_control_edges() ||
-        convert->shape() != conv->value->shape().WithElementType(ElementType::kF32) ||
-        !context_.MayRewrite())
+    if (!conv || !HasType(*convert, ElementType::kF32) || convert->has_control_edges() ||
+        convert->shape() != conv->value->shape().WithElementType(ElementType::kF32))
       return nullptr;
+    const int operands = conv->call->operand_count();
+    const bool is_sum = conv->type() == ElementType::kS32 && operands == 2;
+    const bool is_clamped_sum = conv->type() == ElementType::kS8 && operands <= kSideInput;
+    if ((!is_sum && !is_clamped_sum) || !context_.MayRewrite()) return nullptr;
     return ConvCallLike(*conv, conv->call->operand_vector(), ElementType::kF32, b);
   }
 
@@ -376,9 +381,8 @@ absl::Status CheckIntegers(const Computation& computation) {
 }  // namespace
 
 absl::StatusOr<bool> CudnnFusedConvolutionRewriter::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(const double capability, ComputeCapability(options_.compute_capability));
   const bool has_runtime_fusion =
-      options_.use_runtime_fusion && capability >= kRuntimeFusionCapability;
+      options_.use_runtime_fusion && options_.compute_capability >= kRuntimeFusionCapability;
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kCustomCall})) {
     ASSIGN_OR_RETURN(const bool computation_changed,

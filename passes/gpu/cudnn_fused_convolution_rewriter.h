@@ -8,29 +8,27 @@
 //                backend_config={…"activation_mode":"kRelu","conv_result_scale":2,…}
 //          m = get-tuple-element(c), index=0
 //
-// In this order, where nobody else reads the convolution: conversions of the sums; a constant
-// factor of them; what is added, a bias where it is one number for each feature, else a second
-// input, whose own constant factor goes along; relu; elu, relu6 and leaky relu of f16 (with
-// `use_runtime_fusion`, from compute capability 7.5); then f32 that was f16, or s8, before and
-// after, becomes f16 or s8, and the first steps are tried again. Sums of s8 never wrap: results of
-// s8 are clamped, as the clamp says that is taken in.
+// In this order, where nobody else reads the convolution: conversions of sums, s32 or s8, to f32
+// (those of s8 end at -128 and 127 no more); a constant factor of them; what is added, a bias where
+// it is one number for each feature, else a second input, whose own constant factor goes along;
+// relu; elu, relu6 and leaky relu of f16 (with `use_runtime_fusion`, from compute capability 7.5);
+// then f32 that was f16, or s8, before and after, becomes f16 or s8, and the first steps are tried
+// again. Sums of s8 never wrap: results of s8 are clamped, as the clamp says that is taken in.
 //
 // Options: `compute_capability`, `use_runtime_fusion`.
 //
 // Requires: `conv-rewriter` has run. Ensures: no convolution call has integers other than s8; an
 // error where one does.
 // Leaves alone: convolutions of every feature by itself, but for conversions; calls with control
-// edges; convolutions of f8. Sums of s8 that are converted to f32: they were to wrap.
+// edges; convolutions of f8.
 #pragma once
 
-#include <string>
-
-#include "passes/pass.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
 struct CudnnFusedConvolutionRewriterOptions {
-  std::string compute_capability = "8.0";
+  CudaCapability compute_capability;
   bool use_runtime_fusion = false;
 
   static auto Fields() {
@@ -44,7 +42,7 @@ class CudnnFusedConvolutionRewriter final : public Pass {
  public:
   using Options = CudnnFusedConvolutionRewriterOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit CudnnFusedConvolutionRewriter(Options options = {}) : options_(std::move(options)) {}
+  explicit CudnnFusedConvolutionRewriter(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
