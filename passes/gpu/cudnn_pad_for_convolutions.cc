@@ -77,8 +77,8 @@ std::optional<Sizes> ForTensorCores(const Instruction& call) {
 
 // ---- integers ----
 
-// Features may lie in vectors, in a last dimension that no label names (NCHW_VECT_C): its size, or 1
-// without. 0: it is no such array.
+// Features may lie in vectors, in a last dimension that no label names (NCHW_VECT_C): its size, or
+// 1 without. 0: it is no such array.
 int64_t VectorOf(Shape shape, int64_t first, int64_t second, const DimVec& spatial) {
   const auto is_named = [&](int64_t d) {
     return d == first || d == second || Contains(spatial, d);

@@ -9,6 +9,8 @@
 #include "lib/support/json_value.h"
 #include "lib/support/status.h"
 #include "lib/types/format_float.h"
+#include "passes/gpu/library_calls.h"
+#include "passes/util/library_configs.h"
 
 namespace hlo {
 namespace {
@@ -80,7 +82,14 @@ void AppendMember(std::string& out, std::string_view key, const T& value) {
 template <HasJsonFields S>
 void Append(std::string& out, const S& object) {
   out += '{';
+  size_t number = 0;
+  const auto append_unknown = [&](size_t before) {
+    for (const UnknownField& field : object.unknown) {
+      if (field.before == before) AppendMember(out, field.key, field.value);
+    }
+  };
   ForEachField<S>([&](const auto& field) {
+    append_unknown(number++);
     const auto& value = object.*field.member;
     if constexpr (kIsOptional<std::remove_cvref_t<decltype(value)>>) {
       if (value) AppendMember(out, field.name, *value);
@@ -88,21 +97,49 @@ void Append(std::string& out, const S& object) {
       AppendMember(out, field.name, value);
     }
   });
-  for (const UnknownField& field : object.unknown) AppendMember(out, field.key, field.value);
+  append_unknown(UnknownField::kLast);
   out += '}';
 }
 
 // ---- reading ----
+
+// `status` at this value, but where it has a place within it.
+absl::Status At(const JsonValue& json, const absl::Status& status) {
+  return AddLocation(status, {json.loc().offset, static_cast<uint32_t>(json.raw().size())});
+}
+
+// Whether a key is the name of a field, or the name in camelCase.
+bool IsNamed(std::string_view key, std::string_view name) {
+  if (key == name) return true;
+  size_t at = 0;
+  bool is_start = false;
+  for (const char c : name) {
+    if (c == '_') {
+      is_start = true;
+      continue;
+    }
+    const char wanted = is_start && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    if (at == key.size() || key[at++] != wanted) return false;
+    is_start = false;
+  }
+  return at == key.size();
+}
+
+// The whole of `text` as a number.
+template <class T>
+bool ParseWhole(std::string_view text, T& value) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && at == end;
+}
 
 absl::Status Read(const JsonValue& json, int64_t& value) {
   if (!json.IsString()) {
     ASSIGN_OR_RETURN(value, json.AsInt());
     return absl::OkStatus();
   }
-  const char* const end = json.text().data() + json.text().size();
-  const auto [at, error] = std::from_chars(json.text().data(), end, value);
-  if (error != std::errc() || at != end) return Error("`{}` is no integer", json.text());
-  return absl::OkStatus();
+  return ParseWhole(json.text(), value) ? absl::OkStatus()
+                                        : Error("`{}` is no integer", json.text());
 }
 absl::Status Read(const JsonValue& json, int32_t& value) {
   int64_t wide = 0;
@@ -110,15 +147,25 @@ absl::Status Read(const JsonValue& json, int32_t& value) {
   value = static_cast<int32_t>(wide);
   return value == wide ? absl::OkStatus() : Error("{} needs more than 32 bits", wide);
 }
+struct NumberWord {
+  std::string_view text;
+  double value;
+};
+constexpr NumberWord kNumberWords[] = {
+    {"NaN", NAN}, {"Infinity", HUGE_VAL}, {"-Infinity", -HUGE_VAL}};
+
 absl::Status Read(const JsonValue& json, double& value) {
-  if (json.IsString() && json.text() == "NaN") {
-    value = std::nan("");
-  } else if (json.IsString() && json.text().ends_with("Infinity")) {
-    value = json.text().starts_with('-') ? -HUGE_VAL : HUGE_VAL;
-  } else {
+  if (!json.IsString()) {
     ASSIGN_OR_RETURN(value, json.AsDouble());
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  for (const NumberWord& word : kNumberWords) {
+    if (word.text != json.text()) continue;
+    value = word.value;
+    return absl::OkStatus();
+  }
+  return ParseWhole(json.text(), value) ? absl::OkStatus()
+                                        : Error("`{}` is no number", json.text());
 }
 absl::Status Read(const JsonValue& json, bool& value) {
   if (json.kind() != JsonValue::Kind::kBool) return Error("`{}` is no bool", json.raw());
@@ -138,7 +185,10 @@ template <TextEnum E>
 absl::Status Read(const JsonValue& json, E& value) {
   constexpr auto kCount = std::size(EnumText<E>::kWords);
   for (size_t i = 0; i < kCount; ++i) {
-    if (!json.IsString() || json.text() != Spelled(static_cast<E>(i))) continue;
+    const bool is_it = json.IsString()   ? json.text() == Spelled(static_cast<E>(i))
+                       : json.IsNumber() ? json.text() == std::to_string(i)
+                                         : false;
+    if (!is_it) continue;
     value = static_cast<E>(i);
     return absl::OkStatus();
   }
@@ -152,7 +202,7 @@ absl::Status ReadList(const JsonValue& json, List& list) {
   list.clear();
   for (const JsonValue& item : json.items()) {
     typename List::value_type value{};
-    RETURN_IF_ERROR(Read(item, value));
+    if (const absl::Status status = Read(item, value); !status.ok()) return At(item, status);
     list.push_back(value);
   }
   return absl::OkStatus();
@@ -168,25 +218,49 @@ absl::Status Read(const JsonValue& json, std::optional<T>& value) {
   return Read(json, value.emplace());
 }
 
+// The number of the known field before which a message that is not known stands. Parts of kinds of
+// instructions have numbers between the queues and the schedule, but that of custom calls.
+template <class S>
+size_t PlaceOf(std::string_view key) {
+  constexpr size_t kSchedule = 2;
+  const bool is_part = std::is_same_v<S, QueueConfig> && key.ends_with("_backend_config") &&
+                       key != "custom_call_backend_config";
+  return is_part ? kSchedule : UnknownField::kLast;
+}
+
 template <HasJsonFields S>
 absl::Status Read(const JsonValue& json, S& object) {
   if (!json.IsObject()) return Error("`{}` is no object", json.raw());
+  size_t placed = 0;  // fields without a name whose place is known
+  uint64_t seen = 0;
   for (size_t i = 0; i < json.keys().size(); ++i) {
     const std::string_view key = json.keys()[i];
-    bool known = false;
+    const JsonValue& value = json.items()[i];
+    size_t number = 0, found = UnknownField::kLast;
     absl::Status status;
     ForEachField<S>([&](const auto& field) {
-      if (field.name != key) return;
-      known = true;
-      status = Read(json.items()[i], object.*field.member);
+      const size_t own = number++;
+      if (found != UnknownField::kLast || !IsNamed(key, field.name)) return;
+      found = own;
+      if (value.kind() != JsonValue::Kind::kNull) status = Read(value, object.*field.member);
     });
-    if (!status.ok()) return Error("{}: {}", key, DiagnosticsOf(status).front().message);
-    if (!known) object.unknown.push_back({std::string(key), {std::string(json.items()[i].raw())}});
+    if (!status.ok()) return AddPrefix(At(value, status), key);
+    if (found == UnknownField::kLast) {
+      object.unknown.push_back({std::string(key), {std::string(value.raw())}, PlaceOf<S>(key)});
+      continue;
+    }
+    seen |= uint64_t{1} << found;
+    for (; placed < object.unknown.size(); ++placed) {
+      size_t& before = object.unknown[placed].before;
+      if (before == UnknownField::kLast) before = found;
+    }
   }
+  size_t number = 0;
   absl::Status status;
   ForEachField<S>([&](const auto& field) {
-    if (field.mode == FieldMode::kRequired && json.Find(field.name) == nullptr)
-      status = Error("it has no `{}`", field.name);
+    const bool is_seen = (seen >> number++ & 1) != 0;
+    if (field.mode == FieldMode::kRequired && !is_seen)
+      status = At(json, Error("it has no `{}`", field.name));
   });
   return status;
 }
@@ -196,9 +270,28 @@ absl::StatusOr<JsonDocument> ParseConfig(const Instruction& call) {
       std::make_shared<const Source>("backend_config", std::string(call.backend_config())));
 }
 
+// Where `place` of the config stands in the text of the module: on the line of the call, if it is
+// written there as it is.
+SourceLoc PlaceInModule(const Instruction& call, SourceLoc place) {
+  constexpr std::string_view kAttribute = "backend_config=";
+  const Source* const source = call.module().source().get();
+  if (source == nullptr || !call.loc().known() || !place.known()) return call.loc();
+  const std::string_view text = source->text();
+  if (call.loc().offset >= text.size()) return call.loc();
+  const std::string_view line = text.substr(0, text.find('\n', call.loc().offset));
+  for (size_t at = line.find(kAttribute, call.loc().offset); at != std::string_view::npos;
+       at = line.find(kAttribute, at + 1)) {
+    const size_t config = at + kAttribute.size();
+    if (line.substr(config).starts_with(call.backend_config()))
+      return {static_cast<uint32_t>(config + place.offset), place.length};
+  }
+  return call.loc();
+}
+
 absl::Status Located(const Instruction& call, const absl::Status& status) {
-  return Error(call.loc(), "the backend_config of `{}` cannot be read: {}", call.name(),
-               DiagnosticsOf(status).front().message);
+  const Diagnostic what = DiagnosticsOf(status).front();
+  return Error(PlaceInModule(call, what.loc), "the backend_config of `{}` cannot be read: {}",
+               call.name(), what.message);
 }
 
 }  // namespace
@@ -246,6 +339,50 @@ std::string WholeJson(const Config& config) {
   std::string out;
   Append(out, config);
   return out;
+}
+
+namespace {
+
+// Reads what is there.
+template <class Config>
+absl::Status CheckWhole(const Instruction& call) {
+  return ReadWholeConfig<Config>(call).status();
+}
+template <class Config>
+absl::Status CheckPart(const Instruction& call) {
+  const absl::StatusOr<JsonDocument> document = ParseConfig(call);
+  const bool lacks_it =
+      document.ok() && document->root.IsObject() && document->root.Find(Config::kKey) == nullptr;
+  return lacks_it ? CheckWhole<QueueConfig>(call) : CheckWhole<LibraryConfig<Config>>(call);
+}
+
+struct ConfigOfTarget {
+  std::string_view target;
+  absl::Status (*check)(const Instruction& call);
+};
+constexpr ConfigOfTarget kConfigs[] = {{kGemm, CheckPart<GemmConfig>},
+                                       {kLtMatmul, CheckPart<GemmConfig>},
+                                       {kLtMatmulF8, CheckPart<GemmConfig>},
+                                       {kConvForward, CheckPart<ConvConfig>},
+                                       {kConvBackwardInput, CheckPart<ConvConfig>},
+                                       {kConvBackwardFilter, CheckPart<ConvConfig>},
+                                       {kConvBiasActivation, CheckPart<ConvConfig>},
+                                       {kConvForwardGraph, CheckPart<ConvConfig>},
+                                       {kNormCall, CheckPart<NormConfig>},
+                                       {kCholeskyCall, CheckWhole<CholeskyConfig>},
+                                       {kTriangularSolveCall, CheckWhole<TriangularSolveConfig>},
+                                       {kRadixSortCall, CheckWhole<RadixSortConfig>}};
+
+}  // namespace
+
+absl::Status CheckLibraryConfig(const Instruction& call) {
+  if (call.opcode() != Opcode::kCustomCall || call.backend_config().empty())
+    return absl::OkStatus();
+  const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
+  for (const ConfigOfTarget& row : kConfigs) {
+    if (row.target == target) return row.check(call);
+  }
+  return absl::OkStatus();
 }
 
 template <class Config>

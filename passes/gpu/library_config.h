@@ -5,8 +5,10 @@
 //   backend_config={"operation_queue_id":"0","gemm_backend_config":{"alpha_real":1,"beta":0,…},
 //                   "force_earliest_schedule":false,"reification_cost":[],…}
 //
-// What a reader does not know stays as it was, after what it knows. Fields that are left out
-// are 0, as in a protocol buffer: whoever makes a call sets what is not.
+// What a reader does not know stays as it was, before the same field as in the text. Fields that
+// are left out are 0, as in a protocol buffer: whoever makes a call sets what is not. Read is what
+// JSON of protocol buffers may be: numbers in quotes or not, enumerators by name or number, `null`
+// for what is 0, names in camelCase.
 #pragma once
 
 #include <optional>
@@ -25,8 +27,10 @@ struct RawJson {
   std::string text;
 };
 struct UnknownField {
+  static constexpr size_t kLast = SIZE_MAX;
   std::string key;
   RawJson value;
+  size_t before = kLast;  // the number of the known field that follows it
 };
 using UnknownFields = std::vector<UnknownField>;
 
@@ -189,6 +193,7 @@ struct FusionConfig {
 template <class Config>
 struct LibraryConfig {
   int64_t operation_queue_id = 0;
+  std::optional<DimVec> wait_on_operation_queues;
   Config config;
   bool force_earliest_schedule = false;
   RawJson reification_cost = {"[]"};
@@ -197,10 +202,12 @@ struct LibraryConfig {
 
   static auto Fields() {
     using L = LibraryConfig;
-    return std::tuple{
-        Always("operation_queue_id", &L::operation_queue_id), Required(Config::kKey, &L::config),
-        Always("force_earliest_schedule", &L::force_earliest_schedule),
-        Always("reification_cost", &L::reification_cost), Always("device_type", &L::device_type)};
+    return std::tuple{Always("operation_queue_id", &L::operation_queue_id),
+                      Always("wait_on_operation_queues", &L::wait_on_operation_queues),
+                      Required(Config::kKey, &L::config),
+                      Always("force_earliest_schedule", &L::force_earliest_schedule),
+                      Always("reification_cost", &L::reification_cost),
+                      Always("device_type", &L::device_type)};
   }
 };
 
@@ -224,7 +231,8 @@ struct QueueConfig {
   }
 };
 
-// Of a call; a located error where it is no JSON, lacks the config, or a field is of another kind.
+// Of a call; an error where it is no JSON, lacks the config, or a field is of another kind. Its
+// place is the field in the text of the module, or the call where the config does not stand there.
 template <class Config>
 absl::StatusOr<LibraryConfig<Config>> ReadConfig(const Instruction& call);
 template <class Config>

@@ -1,0 +1,14 @@
+// Whether the configs of calls of NVIDIA's libraries can be read. What is read
+// passes/gpu/library_config.h says, whose source has the definition.
+#pragma once
+
+#include "absl/status/status.h"
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+// Of the config of a call, if it has any: of the libraries' calls, as that of their target; others
+// can. One that lacks its own part is as if that were 0. The error is at the field.
+absl::Status CheckLibraryConfig(const Instruction& call);
+
+}  // namespace hlo
