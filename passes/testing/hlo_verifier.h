@@ -1,5 +1,9 @@
 // Checks the module and changes nothing; what is wrong is the error. The rules are listed in
-// lib/ir/verifier.cc.
+// lib/ir/verifier.cc. Beside them the `backend_config` of calls of NVIDIA's libraries, where there
+// is one, has to be what their target reads (passes/gpu/library_config.h):
+//
+//   in.hlo:5:122: error: the backend_config of `g` cannot be read: gemm_backend_config: epilogue:
+//   `"FOO"` is none of DEFAULT, BIAS, …
 //
 // The pass manager verifies after every pass by itself; this pass is for checks with other options,
 // such as layouts:
