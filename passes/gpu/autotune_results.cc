@@ -437,6 +437,9 @@ absl::StatusOr<AutotuneResults> ParseAutotuneResults(std::string_view bytes,
   }
   AutotuneResults results;
   results.version = message.NumberOf(kResultsFields[0]);
+  if (results.version != kAutotuneVersion)
+    return Error("`{}` holds results of version {}; version {} is read", name, results.version,
+                 kAutotuneVersion);
   for (const WireMessage* entry : message.MessagesOf(kResultsFields[1]))
     results.entries.push_back(EntryOf(*entry));
   return results;

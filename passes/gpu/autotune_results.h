@@ -46,13 +46,17 @@ struct AutotuneEntry {
   std::optional<ConvChoice> conv;
 };
 
+// Other versions are written by other releases of XLA, whose keys are not these.
+inline constexpr int64_t kAutotuneVersion = 3;
+
 struct AutotuneResults {
-  int64_t version = 3;
+  int64_t version = kAutotuneVersion;
   std::vector<AutotuneEntry> entries;
 };
 
 // Of the bytes of a file, called `name` in errors, which have a place in a text. Results of other
-// kinds than products and convolutions, and times, are left out.
+// kinds than products and convolutions, and times, are left out. Another version is an error, also
+// where there is none, which is 0.
 absl::StatusOr<AutotuneResults> ParseAutotuneResults(std::string_view bytes, std::string_view name);
 enum class AutotuneForm { kBinary, kText };
 std::string PrintAutotuneResults(const AutotuneResults& results, AutotuneForm form);

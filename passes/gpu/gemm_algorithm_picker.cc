@@ -11,7 +11,7 @@ class GemmChooser final : public AlgorithmChooser {
   bool Matches(const Instruction& call) const override {
     if (call.opcode() != Opcode::kCustomCall) return false;
     const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
-    return target == kGemm || target == kLtMatmul;
+    return target == kGemm || target == kLtMatmul || target == kLtMatmulF8;
   }
 
   absl::StatusOr<AutotuneEntry> Chosen(Instruction* call) const override {
