@@ -2,39 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <regex>
 
 #include "lib/support/file.h"
 #include "lib/support/status.h"
+#include "passes/gpu/gpu_device.h"
 
 namespace hlo {
 
 namespace {
-
-// The GPUs of XLA's target configurations, by their names.
-struct GpuName {
-  std::string_view name, target, what;
-};
-constexpr GpuName kGpuNames[] = {
-    {"p100", "sm_60", "Tesla P100"},
-    {"v100", "sm_70", "Tesla V100"},
-    {"a100_pcie_80", "sm_80", "A100 PCIe, 80 GB"},
-    {"a100_sxm_40", "sm_80", "A100 SXM4, 40 GB"},
-    {"a100_sxm_80", "sm_80", "A100 SXM4, 80 GB"},
-    {"a100", "sm_80", "A100"},
-    {"a6000", "sm_86", "RTX A6000"},
-    {"l4", "sm_89", "L4"},
-    {"l40s", "sm_89", "L40S"},
-    {"h100_pcie", "sm_90a", "H100 PCIe"},
-    {"h100_sxm", "sm_90a", "H100 SXM5"},
-    {"h100", "sm_90a", "H100"},
-    {"h200", "sm_90a", "H200"},
-    {"b200", "sm_100", "B200"},
-    {"b300", "sm_103", "B300"},
-    {"gb200", "sm_100", "GB200"},
-    {"gb300", "sm_103", "GB300"},
-    {"rtx6000pro", "sm_120", "RTX PRO 6000 Blackwell"},
-};
 
 // What LLVM 19 writes code for. Drivers compile its PTX for newer GPUs, but for what is of one GPU
 // alone (sm_90a).
@@ -45,24 +23,49 @@ std::string Known(std::string target) {
   return is_newer ? std::string(kNewest) : target;
 }
 
+// Both flags together, before the compiler's own limits.
+struct NamedGpu {
+  std::string target;
+  std::string device;
+};
+absl::StatusOr<NamedGpu> GpuOfFlags(const std::string& target, const std::string& config) {
+  for (const GpuDevice& gpu : AllGpuDevices()) {
+    if (gpu.name == target) return NamedGpu{std::string(gpu.target), target};
+  }
+  if (target == "native") return NamedGpu();
+  if (!target.empty() || config.empty()) return NamedGpu{target, ""};
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(config));
+  ASSIGN_OR_RETURN(std::string found, GpuTargetOfConfig(text, config));
+  std::string device = GpuDeviceOfConfig(text, found);
+  return NamedGpu{std::move(found), std::move(device)};
+}
+
+// The number of `name: 132`, or 0.
+double NumberOf(std::string_view text, const std::string& name) {
+  const std::regex field("\\b" + name + R"(\s*:\s*(\d+))");
+  std::match_results<std::string_view::const_iterator> found;
+  if (!std::regex_search(text.begin(), text.end(), found, field)) return 0;
+  return std::strtod(found[1].str().c_str(), nullptr);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::string& config) {
-  for (const GpuName& gpu : kGpuNames) {
-    if (gpu.name == target) return Known(std::string(gpu.target));
-  }
-  if (target == "native") return std::string();
-  if (!target.empty() || config.empty()) return Known(target);
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(config));
-  ASSIGN_OR_RETURN(const std::string found, GpuTargetOfConfig(text, config));
-  return Known(found);
+  ASSIGN_OR_RETURN(const NamedGpu gpu, GpuOfFlags(target, config));
+  return Known(gpu.target);
+}
+
+absl::StatusOr<GpuProperties> GpuPropertiesOf(const std::string& target,
+                                              const std::string& config) {
+  ASSIGN_OR_RETURN(const NamedGpu gpu, GpuOfFlags(target, config));
+  return GpuProperties{ComputeCapabilityOf(gpu.target), gpu.device};
 }
 
 FlagValues GpuTargetValues() {
   return FlagValues::Passing("a GPU such as sm_90, sm_90a or h100_sxm (--list-targets)",
                              [](const std::string& name) {
                                static const std::regex target("sm_[0-9]{2,3}[a-z]?|native");
-                               for (const GpuName& gpu : kGpuNames) {
+                               for (const GpuDevice& gpu : AllGpuDevices()) {
                                  if (gpu.name == name) return true;
                                }
                                return std::regex_match(name, target);
@@ -71,7 +74,7 @@ FlagValues GpuTargetValues() {
 
 std::string GpuTargetList() {
   std::string text;
-  for (const GpuName& gpu : kGpuNames) {
+  for (const GpuDevice& gpu : AllGpuDevices()) {
     const std::string known = Known(std::string(gpu.target));
     text += fmt::format("{:<14}{:<8}{}{}\n", gpu.name, gpu.target, gpu.what,
                         known == gpu.target ? "" : fmt::format("; PTX of {}", known));
@@ -95,6 +98,21 @@ absl::StatusOr<std::string> GpuTargetOfConfig(std::string_view text, std::string
     ((*at)[1] == "major" ? major : minor) = (*at)[2];
   if (major.empty()) return Error("{}: `cuda_compute_capability` has no `major: N`", name);
   return "sm_" + major + minor;
+}
+
+std::string GpuDeviceOfConfig(std::string_view text, std::string_view target) {
+  const double cores = NumberOf(text, "core_count");
+  const double bytes = NumberOf(text, "memory_bandwidth");
+  const GpuDevice* best = nullptr;
+  for (const GpuDevice& gpu : AllGpuDevices()) {
+    if (ComputeCapabilityOf(gpu.target) != ComputeCapabilityOf(target)) continue;
+    if (static_cast<double>(gpu.multiprocessors) != cores) continue;
+    const auto distance = [&](const GpuDevice& device) {
+      return std::abs(device.bytes_per_second - bytes);
+    };
+    if (best == nullptr || distance(gpu) < distance(*best)) best = &gpu;
+  }
+  return best == nullptr ? "" : std::string(best->name);
 }
 
 }  // namespace hlo

@@ -13,6 +13,13 @@ namespace hlo {
 // compiler knows get code of the newest one that it knows.
 absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::string& config);
 
+// What passes want to know of that GPU; empty where the flags do not say it.
+struct GpuProperties {
+  std::string compute_capability;  // 9.0
+  std::string device;              // a name of gpu_device.h
+};
+absl::StatusOr<GpuProperties> GpuPropertiesOf(const std::string& target, const std::string& config);
+
 // The names with what they stand for, one a line (--list-targets).
 std::string GpuTargetList();
 
@@ -22,5 +29,9 @@ FlagValues GpuTargetValues();
 // The target that a description of a GPU, a GpuTargetConfigProto of XLA in its text form, is about:
 // `cuda_compute_capability { major: 9 minor: 0 }` is sm_90. `name` is for messages.
 absl::StatusOr<std::string> GpuTargetOfConfig(std::string_view text, std::string_view name);
+
+// The GPU of gpu_device.h that is of this target and has as many multiprocessors as the description
+// says, of several the one whose memory is about as fast; "" where there is none.
+std::string GpuDeviceOfConfig(std::string_view text, std::string_view target);
 
 }  // namespace hlo
