@@ -1,6 +1,34 @@
 #include "passes/gpu/algorithm_pickers.h"
 
+#include <algorithm>
+#include <map>
+#include <mutex>
+
 namespace hlo {
+namespace {
+
+// Both pickers are told the same file by a flag, and one run may have several modules: the file
+// holds what all of them have found, as that of XLA does.
+absl::Status AddToFile(std::vector<AutotuneEntry> entries, const std::string& path) {
+  static std::mutex mutex;
+  static auto& written = *new std::map<std::string, AutotuneResults>();  // by path
+  const std::lock_guard<std::mutex> lock(mutex);
+  AutotuneResults& results = written[path];
+  for (AutotuneEntry& entry : entries) {
+    const auto same =
+        std::find_if(results.entries.begin(), results.entries.end(), [&](const AutotuneEntry& old) {
+          return old.hlo == entry.hlo && old.device == entry.device;
+        });
+    if (same == results.entries.end()) {
+      results.entries.push_back(std::move(entry));
+    } else {
+      *same = std::move(entry);
+    }
+  }
+  return WriteAutotuneResults(results, path);
+}
+
+}  // namespace
 
 absl::StatusOr<bool> PickAlgorithms(Module& module, const AlgorithmPickerOptions& options,
                                     const AlgorithmChooser& chooser, PassContext& context) {
@@ -32,7 +60,7 @@ absl::StatusOr<bool> PickAlgorithms(Module& module, const AlgorithmPickerOptions
     }
   }
   if (!options.dump_autotune_results_to.empty())
-    RETURN_IF_ERROR(WriteAutotuneResults(written, options.dump_autotune_results_to));
+    RETURN_IF_ERROR(AddToFile(std::move(written.entries), options.dump_autotune_results_to));
   return changed;
 }
 
