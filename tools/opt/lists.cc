@@ -29,6 +29,7 @@ constexpr StageInfo kStages[] = {
     {"llvm-after-optimizations", "", "llvm"},
     {"asm", "", "asm"},
     {"ptx", "", "ptx", "// GPU Executable"},
+    {"sass", "", "sass"},
     {"kernels", "", "kernels"},
 };
 // Of platforms that run no passes of their own.
