@@ -3,6 +3,7 @@
 #   scripts/gpu_check.sh pack [BUILD] [FILE.tar.gz]   here: the programs and the cases in one archive
 #   scripts/gpu_check.sh run [OUT [STAGE...]]         there, inside the unpacked archive: stages, the most useful first; after each
 #                                                     of them OUT/results.tar.gz holds its log and JSON with those before
+#   scripts/gpu_check.sh quick [OUT]                  there: those that say most, in less than two minutes
 # HLO_GPU_PLATFORM=gpu-sim HLO_GPU_SCALE=0.0001 runs the same stages, small, where there is no GPU. HLO_GPU_BUDGET: seconds for all.
 set -euo pipefail
 
@@ -28,7 +29,7 @@ pack() {
 
 # stage NAME SECONDS COMMAND...: runs it, writes WORK/NAME.log and WORK/NAME.json. All stages together end within BUDGET
 # seconds: what comes late has less time, or none.
-BUDGET=${HLO_GPU_BUDGET:-465}
+BUDGET=${HLO_GPU_BUDGET:-465} QUICK_BUDGET=${HLO_GPU_BUDGET:-115}
 PLATFORM=${HLO_GPU_PLATFORM:-gpu} SCALE=${HLO_GPU_SCALE:-1}
 stage() {
   local name=$1 limit=$2 start code=0 closing left=$((BUDGET - SECONDS))
@@ -104,6 +105,8 @@ do_stage() {
   esac
 }
 STAGES="environment operations programs bandwidth gemm launch models overlap autotune tf32 jax corpus suite jax-suite sanitizer determinism simulator"
+# Values first, then the times that change with the compiler.
+QUICK_STAGES="environment operations programs launch models gemm bandwidth"
 
 run() {
   OUT=$(realpath -m "${1:-out}")
@@ -126,5 +129,10 @@ run() {
 case "${1:-}" in
   pack) shift; pack "$@" ;;
   run) shift; run "$@" ;;
-  *) echo "usage: scripts/gpu_check.sh pack [BUILD] [FILE] | run [OUT [STAGE...]]" >&2; exit 2 ;;
+  quick)
+    if [ $# -gt 2 ]; then echo "gpu_check.sh: quick takes a folder and no stages; there is run for these" >&2; exit 2; fi
+    BUDGET=$QUICK_BUDGET
+    # shellcheck disable=SC2086
+    run "${2:-out}" $QUICK_STAGES ;;
+  *) echo "usage: scripts/gpu_check.sh pack [BUILD] [FILE] | run [OUT [STAGE...]] | quick [OUT]" >&2; exit 2 ;;
 esac
