@@ -4,7 +4,9 @@
     scripts/gpu_kernels.py [--build=build/release] [--update]
 
 A kernel may not use local memory (spills), may use a seventh more registers than the table says and two, must access global
-memory in the same widths, and use tensor cores just where the table says so. Skips where there is no ptxas, whose code the table is of.
+memory in the same widths, and use tensor cores just where the table says so. Of instructions for each byte that its code loads or stores
+it may have a fifth more, and of its blocks a multiprocessor must hold three quarters as many. Skips where there is no ptxas, whose code the
+table is of.
 """
 import argparse
 import os
@@ -17,12 +19,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "testdata/gpu_kernels"
 TABLE = FOLDER / "bounds.txt"
 HEAD = """# What the assembler makes of each kernel for sm_90; made by scripts/gpu_kernels.py --update.
-# registers  tensor  loads  stores  module  kernel      (loads and stores: accesses of global memory, count x bytes)
+# registers  tensor  loads  stores  instructions per byte  blocks per multiprocessor  module  kernel
+# (loads and stores: accesses of global memory, count x bytes; instructions per byte: those of the code, by the bytes of these)
 """
+COLUMNS = ("registers", "tensor", "loads", "stores", "per byte", "blocks", "module", "kernel")
+THREADS = 2048  # that a multiprocessor of sm_90 holds
 
 
 def kernels_of(tool, module):
-    """Rows (registers, local, tensor, loads, stores, kernel); an error text where the module cannot be compiled."""
+    """Rows by the names of columns, in the order of kernels; an error text where the module cannot be compiled."""
     # Every product by a kernel of our own, and each kernel on its own.
     done = subprocess.run([tool, str(module), "--platform=gpu", "--kernel-info", "--target=sm_90", "--no-gpu-library",
                            "--no-gpu-merge-steps"], capture_output=True, text=True, check=False,
@@ -36,11 +41,21 @@ def kernels_of(tool, module):
         if words[:1] == ["registers"]:
             names = words
         elif names and len(words) == len(names) and words[0].isdigit():
-            row = dict(zip(names, words))
-            rows.append((int(row["registers"]), int(row["local"]), int(row["tensor"]), row["loads"], row["stores"], row["kernel"]))
+            rows.append(dict(zip(names, words)))
     if not rows:
         return "no kernels in the table of --kernel-info"
-    return sorted(rows, key=lambda row: int(re.match(r"k(\d+)", row[5]).group(1)))
+    return sorted(rows, key=lambda row: int(re.match(r"k(\d+)", row["kernel"]).group(1)))
+
+
+def per_byte(row):
+    """Instructions for each byte of global memory that one pass through the code accesses."""
+    parts = (part.split("x") for text in (row["loads"], row["stores"]) for part in text.split("+") if "x" in part)
+    return int(row["instructions"]) / max(1, sum(int(count) * int(size) for count, size in parts))
+
+
+def blocks(row):
+    """Blocks that a multiprocessor holds at a time: it is full to a percentage."""
+    return round(int(row["occupancy"].rstrip("%")) / 100 * THREADS / int(row["threads"]))
 
 
 def widths(text):
@@ -49,25 +64,28 @@ def widths(text):
 
 
 def problems_of(row, bound):
-    registers, local, tensor, loads, stores, _kernel = row
-    want_registers, want_tensor, want_loads, want_stores = bound
-    if local:
-        yield f"{local} accesses of local memory"
-    if registers > want_registers * 8 // 7 + 2:
-        yield f"{registers} registers, the table has {want_registers}"
-    if bool(tensor) != bool(want_tensor):
-        yield f"{tensor} tensor instructions, the table has {want_tensor}"
-    for what, got, want in (("loads", loads, want_loads), ("stores", stores, want_stores)):
-        if widths(got) != widths(want):
-            yield f"{what} {got}, the table has {want}"
+    registers, want = int(row["registers"]), int(bound["registers"])
+    if int(row["local"]):
+        yield f"{row['local']} accesses of local memory"
+    if registers > want * 8 // 7 + 2:
+        yield f"{registers} registers, the table has {want}"
+    if (row["tensor"] == "0") != (bound["tensor"] == "0"):
+        yield f"{row['tensor']} tensor instructions, the table has {bound['tensor']}"
+    for what in ("loads", "stores"):
+        if widths(row[what]) != widths(bound[what]):
+            yield f"{what} {row[what]}, the table has {bound[what]}"
+    if per_byte(row) > float(bound["per byte"]) * 1.2 + 0.05:
+        yield f"{per_byte(row):.1f} instructions per byte, the table has {bound['per byte']}"
+    if blocks(row) * 4 < int(bound["blocks"]) * 3:
+        yield f"{blocks(row)} blocks on a multiprocessor, the table has {bound['blocks']}"
 
 
 def read_table():
     table = {}
     for line in TABLE.read_text().splitlines():
         if line and not line.startswith("#"):
-            registers, tensor, loads, stores, module, kernel = line.split()
-            table[module, kernel] = (int(registers), int(tensor), loads, stores)
+            bound = dict(zip(COLUMNS, line.split()))
+            table[bound["module"], bound["kernel"]] = bound
     return table
 
 
@@ -87,9 +105,10 @@ def main():
             failed += 1
             continue
         for row in rows:
-            found[module.name, row[5]] = row
+            found[module.name, row["kernel"]] = row
     if args.update:
-        lines = [f"{row[0]:3}  {row[2]:3}  {row[3]:16}  {row[4]:16}  {module:16}  {kernel}" for (module, kernel), row in found.items()]
+        lines = [f"{row['registers']:>3}  {row['tensor']:>3}  {row['loads']:16}  {row['stores']:16}  {per_byte(row):5.1f}  {blocks(row):3}  "
+                 f"{module:16}  {kernel}" for (module, kernel), row in found.items()]
         TABLE.write_text(HEAD + "\n".join(lines) + "\n")
         print(f"{len(lines)} kernels written")
         return int(failed > 0)
