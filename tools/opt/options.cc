@@ -233,6 +233,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   AddWatchingFlags(flags, o);
   AddDebuggingFlags(flags, o);
   AddPrintingFlags(flags, o);
+  o.gpu_pass_flags.AddTo(flags);
   flags.Common({"output",
                 "passes",
                 "list-passes",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/support/flags.h"
+#include "tools/support/gpu_pass_flags.h"
 #include "tools/support/random_arguments.h"
 #include "tools/support/tool_support.h"
 
@@ -81,6 +82,7 @@ struct OptOptions {
   std::string verbosity, vmodule;  // of XLA; accepted
   bool logtostderr = false;
   PrintFlags print;
+  GpuPassFlags gpu_pass_flags;
 };
 
 // Declares the flags; their values go to `options`.

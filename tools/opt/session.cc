@@ -151,7 +151,10 @@ class Session {
       text = file;
     }
     const Source source(name, std::string(text));
-    absl::StatusOr<Pipeline> pipeline = ParsePipeline(source.text());
+    const absl::StatusOr<GpuProperties> gpu =
+        GpuPropertiesOf(options_.gpu_target, options_.gpu_target_config);
+    if (!gpu.ok()) return ReportToolError(flags_.program(), gpu.status());
+    absl::StatusOr<Pipeline> pipeline = options_.gpu_pass_flags.Parse(source.text(), *gpu);
     if (!pipeline.ok()) {
       // The words that XLA's tool says, for who looks for them.
       const std::string message = Render(pipeline.status(), nullptr);

@@ -376,6 +376,7 @@ void AddFlags(Flags& flags, ToolOptions& options) {
   AddInsideFlags(flags, options);
   AddMeasureFlags(flags, options);
   AddTestFlags(flags, options);
+  options.gpu_pass_flags.AddTo(flags);
   flags.Common({"platform",    "passes",         "emit",        "save-executable",
                 "threads",     "num-partitions", "spmd",        "single-shard",
                 "seed",        "input-dist",     "inputs-from", "input-dir",

@@ -64,6 +64,8 @@ absl::Status ReadTarget(ToolOptions& options) {
         !mistake.empty()) {
       return Error("`--target` {}", mistake);
     }
+    ASSIGN_OR_RETURN(options.gpu_properties,
+                     GpuPropertiesOf(options.gpu.target, options.gpu_target_config));
     ASSIGN_OR_RETURN(options.gpu.target, GpuTarget(options.gpu.target, options.gpu_target_config));
   } else if (!options.gpu.target.empty()) {
     if (options.platform != "cpu")

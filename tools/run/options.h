@@ -10,6 +10,7 @@
 #include "backends/registry.h"
 #include "lib/types/literal_compare.h"
 #include "tools/support/flags.h"
+#include "tools/support/gpu_pass_flags.h"
 
 namespace hlo {
 
@@ -37,7 +38,9 @@ struct ToolOptions {
   CpuOptions cpu;
   GpuOptions gpu;
   std::string gpu_target_config;  // support/gpu_target.h
-  std::string source_name;        // of the module in messages; empty: its path
+  GpuProperties gpu_properties;   // for --passes; of the flag and the file above
+  GpuPassFlags gpu_pass_flags;
+  std::string source_name;  // of the module in messages; empty: its path
   std::string xla_cpu_max_isa, xla_dump_to, xla_dump_pass_re, xla_disable, xla_only;
   bool xla_disable_all = false;
   std::map<std::string, std::string> given_to_xla;  // all flags of XLA

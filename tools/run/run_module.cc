@@ -383,7 +383,8 @@ class Runner {
     if (options_.passes.empty()) return absl::OkStatus();
     progress_.Stage("passes");
     const Source pipeline_source("--passes", options_.passes);
-    absl::StatusOr<Pipeline> pipeline = ParsePipeline(options_.passes);
+    absl::StatusOr<Pipeline> pipeline =
+        options_.gpu_pass_flags.Parse(options_.passes, options_.gpu_properties);
     if (!pipeline.ok()) {
       source_ = std::make_shared<const Source>(pipeline_source);
       return pipeline.status();

@@ -19,20 +19,10 @@ constexpr XlaFlag kXlaFlags[] = {
 constexpr auto kByName = [](const XlaFlag& a, const XlaFlag& b) { return a.name < b.name; };
 static_assert(std::is_sorted(std::begin(kXlaFlags), std::end(kXlaFlags), kByName));
 
-// `value` of an enumeration by its full name; XLA takes it in any case and without the part that
-// all names begin with.
-std::string Enumerator(std::string value, const XlaFlag& flag) {
-  for (char& c : value) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  for (const std::string_view name : Split(flag.enumerators, '|')) {
-    if (name == value || name.ends_with("_" + value)) return std::string(name);
-  }
-  return value;
-}
-
 std::string InOptionsText(const std::string& value, const XlaFlag& flag) {
   switch (flag.type) {
     case kBool: return value.empty() || value == "true" || value == "1" ? "true" : "false";
-    case kEnum: return Enumerator(value, flag);
+    case kEnum: return XlaEnumerator(value, flag.enumerators);
     case kText: return fmt::format("\"{}\"", CEscape(value));
     default: return value;
   }
@@ -50,6 +40,14 @@ std::string_view ClosestXlaFlag(std::string_view name) {
   std::vector<std::string_view> names;
   for (const XlaFlag& flag : kXlaFlags) names.push_back(flag.name);
   return Closest(name, names);
+}
+
+std::string XlaEnumerator(std::string value, std::string_view enumerators) {
+  for (char& c : value) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (const std::string_view name : Split(enumerators, '|')) {
+    if (name == value || name.ends_with("_" + value)) return std::string(name);
+  }
+  return value;
 }
 
 std::string DebugOptionsText(const std::map<std::string, std::string>& flags) {

@@ -27,6 +27,10 @@ const XlaFlag* FindXlaFlag(std::string_view name);
 // The name nearest to it, or "".
 std::string_view ClosestXlaFlag(std::string_view name);
 
+// `value` of an enumeration by its full name; XLA takes it in any case and without the part that
+// all names (joined with `|`) begin with. Another word comes back in capitals.
+std::string XlaEnumerator(std::string value, std::string_view enumerators);
+
 // The words of XLA_FLAGS: flags, or the name of a file that holds them. Empty when it is not set.
 absl::StatusOr<std::vector<std::string>> XlaFlagsOfEnvironment();
 
