@@ -181,4 +181,3 @@ const NamedPipeline* FindPipeline(std::string_view name) {
 }
 
 }  // namespace hlo
-// x

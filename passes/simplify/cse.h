@@ -12,9 +12,10 @@
 //
 // Requires: nothing.  Ensures: per computation, no two instructions with operands are equal.
 // Leaves alone: side effects (rng among them), instructions with control edges (unless
-// `ignore_control_dependencies`, which drops the edges of what goes) or marked `MUST_FUSE`, constants whose value was elided,
-// instructions without operands except constants, partition-id, replica-id, and custom calls marked
-// `_xla_cse_safe_zero_operand`. Near-linear: candidates meet in a hash table.
+// `ignore_control_dependencies`, which drops the edges of what goes) or marked `MUST_FUSE`,
+// constants whose value was elided, instructions without operands except constants, partition-id,
+// replica-id, and custom calls marked `_xla_cse_safe_zero_operand`. Near-linear: candidates meet in
+// a hash table.
 #pragma once
 
 #include "passes/computation_pass.h"

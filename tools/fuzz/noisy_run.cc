@@ -179,13 +179,14 @@ double NanAt(int64_t i, int64_t count, NoisyRun& run) {
     const bool flips = run.nans == Nans::kRandomSigns ? run.random.OneIn(2) : i % 2 != 0;
     return std::copysign(std::numeric_limits<double>::quiet_NaN(), flips ? -run.sign : run.sign);
   }
-  // In the first bits of the fraction, which narrower types have, too.
+  // In the first bits of the fraction, which narrower types have, too. A scalar is one of many.
+  constexpr size_t kPlaces = 1 << 20;
+  const double places = run.nans == Nans::kRandomBits ? kPlaces : static_cast<double>(count);
   const int64_t place = run.nans == Nans::kRisingBits ? i
                         : run.nans == Nans::kFallingBits
                             ? count - 1 - i
-                            : static_cast<int64_t>(run.random.Below(static_cast<size_t>(count)));
-  const auto bits =
-      static_cast<uint64_t>(0x1p51 * static_cast<double>(place) / static_cast<double>(count));
+                            : static_cast<int64_t>(run.random.Below(kPlaces));
+  const auto bits = static_cast<uint64_t>(0x1p51 * static_cast<double>(place) / places);
   return std::bit_cast<double>(0x7ff8000000000000 | bits);
 }
 
