@@ -57,7 +57,8 @@ std::string Flags::Help(std::string_view section, bool all) const {
       }
     }
   }
-  // Of a group with common flags the others are left out, and the notes that belong to all.
+  // Of a group with common flags the others are left out, and the notes that belong to all; groups
+  // of flags without a common one, too.
   const bool is_short = has_common_ && section.empty() && !all;
   const auto count_of = [this](size_t title, bool only_common) {
     int64_t count = 0;
@@ -73,8 +74,10 @@ std::string Flags::Help(std::string_view section, bool all) const {
     if (line.is_title) {
       shown = section.empty() || StartsWithIgnoringCase(line.text, section);
       if (!shown) continue;
-      const int64_t flags = count_of(i, false);
-      whole = !is_short || count_of(i, true) == flags;
+      const int64_t flags = count_of(i, false), common = count_of(i, true);
+      shown = !is_short || flags == 0 || common > 0;
+      if (!shown) continue;
+      whole = !is_short || common == flags;
       out += fmt::format(
           "\n{}:{}\n", line.text,
           whole ? "" : fmt::format(" (all {}: --help={})", flags, FirstWord(line.text)));

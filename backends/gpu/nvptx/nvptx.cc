@@ -138,7 +138,13 @@ absl::Status CheckTarget(std::string_view target) {
   const std::unique_ptr<llvm::MCSubtargetInfo> known(
       nvptx->createMCSubtargetInfo(kTriple, "sm_90", ""));
   const llvm::StringRef name(target.data(), target.size());
-  if (target.starts_with("sm_") && known->isCPUStringValid(name)) return absl::OkStatus();
+  if (target.starts_with("sm_") && known->isCPUStringValid(name)) {
+    // Products take the tensor cores of Ampere, and copies around the registers.
+    constexpr int kAmpere = 80;
+    if (CapabilityOf(target) >= kAmpere) return absl::OkStatus();
+    return Error("target `{}` is older than sm_80, the first that this compiler makes code for",
+                 target);
+  }
   return Error("unknown target `{}`; this compiler knows sm_80, sm_86, sm_89, sm_90 and sm_90a",
                target);
 }
