@@ -9,11 +9,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = re.compile(r"\b(hlo[-_][a-z_]+|run_hlo_module|test_correctness)\b")
-# Programs under another name, and what one runs: as CMakeLists.txt links them.
-SAME = {"hlo-translate": "hlo-opt", "hlo_bisect": "hlo-reduce", "hlo_runner_main": "hlo-run", "run_hlo_module": "hlo-run",
-        "test_correctness": "hlo-run"}
-TOOLS = {"hlo-opt", "hlo-run", "hlo-info", "hlo-diff", "hlo-reduce", "hlo-fuzz", "hlo_parse_bench", "hlo_text_cases", "hlo_op_cases"}
-
+CMAKE = (ROOT / "CMakeLists.txt").read_text()
+TOOLS = set(re.search(r"foreach\(tool IN ITEMS ([^)]*hlo-fuzz[^)]*)\)", CMAKE).group(1).split())
+# Programs under another name.
+SAME = dict(reversed(link.split(":")) for link in re.search(r"foreach\(link IN ITEMS ([^)]*)\)", CMAKE).group(1).split())
 
 def programs_of(path):
     text = path.read_text(errors="replace")

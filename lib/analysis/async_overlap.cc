@@ -16,18 +16,6 @@
 namespace hlo {
 namespace {
 
-bool IsDone(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kAsyncDone) return true;
-  const AsyncPair* const pair = AsyncPairOf(instruction.opcode());
-  return pair != nullptr && pair->done == instruction.opcode();
-}
-
-bool IsStart(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kAsyncStart) return true;
-  const AsyncPair* const pair = AsyncPairOf(instruction.opcode());
-  return pair != nullptr && pair->start == instruction.opcode();
-}
-
 std::string Microseconds(double seconds) { return fmt::format("{:.3g} us", seconds * 1e6); }
 
 // What a pair stands for: the opcode of a first-class start, or of the root that it runs.
@@ -52,10 +40,10 @@ std::string PlaceOf(const Instruction& instruction, const LineTable* lines) {
 }  // namespace
 
 const Instruction* StartOfDone(const Instruction& done) {
-  if (!IsDone(done) || done.operand_count() == 0) return nullptr;
+  if (!EndsPair(done.opcode()) || done.operand_count() == 0) return nullptr;
   const Instruction* const start =
       done.opcode() == Opcode::kAsyncDone ? AsyncStartOf(done) : TraceValue(done.operand(0));
-  return start != nullptr && IsStart(*start) ? start : nullptr;
+  return start != nullptr && BeginsPair(start->opcode()) ? start : nullptr;
 }
 
 // ---- durations ----
@@ -75,7 +63,7 @@ double Durations::OfComputation(const Computation& computation) const {
 
 double Durations::Of(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
-  if (IsStart(instruction) || IsDone(instruction) || opcode == Opcode::kAsyncUpdate) return 0;
+  if (BeginsPair(opcode) || EndsPair(opcode) || opcode == Opcode::kAsyncUpdate) return 0;
   if (!RunsComputations(instruction)) return SecondsOf(CostOf(instruction), rates_, rates_.lanes);
   if (opcode == Opcode::kWhile) {
     const auto times = static_cast<double>(KnownTripCount(instruction).value_or(1));
@@ -105,7 +93,7 @@ std::vector<AsyncOverlap> AsyncOverlaps(const Module& module, const Durations& d
       AsyncOverlap& overlap = overlaps.emplace_back(AsyncOverlap{start, *done, {}});
       overlap.seconds = durations.InBackground(*start);
       for (auto at = std::next(std::find(order.begin(), done, start)); at < done; ++at) {
-        if (durations.Of(**at) == 0 && !IsStart(**at)) continue;
+        if (durations.Of(**at) == 0 && !BeginsPair((*at)->opcode())) continue;
         overlap.between.push_back(*at);
         overlap.hidden += durations.Of(**at);
       }

@@ -51,17 +51,8 @@ struct Chain {
   bool escapes = false;  // to an instruction unknown here
 };
 
-bool IsStart(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kAsyncStart) return true;
-  const AsyncPair* pair = AsyncPairOf(instruction.opcode());
-  return pair != nullptr && pair->start == instruction.opcode();
-}
-
 bool IsChainStep(const Instruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone) return true;
-  const AsyncPair* pair = AsyncPairOf(opcode);
-  return pair != nullptr && pair->done == opcode;
+  return instruction.opcode() == Opcode::kAsyncUpdate || EndsPair(instruction.opcode());
 }
 
 bool IsCondition(const Computation& computation) {
@@ -77,7 +68,7 @@ class ChainCheck {
     for (const Computation* computation : module.computations()) {
       for (const Instruction* instruction : computation->instructions()) {
         const bool continues = instruction->opcode() == Opcode::kAsyncUpdate;
-        if (IsStart(*instruction) || continues) Add({instruction, {}}, *instruction);
+        if (BeginsPair(instruction->opcode()) || continues) Add({instruction, {}}, *instruction);
       }
     }
     for (size_t i = 0; i < chains_.size(); ++i) {

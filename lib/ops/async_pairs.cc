@@ -31,4 +31,14 @@ const AsyncPair* AsyncPairOf(Opcode opcode) {
   return nullptr;
 }
 
+bool BeginsPair(Opcode opcode) {
+  const AsyncPair* const pair = AsyncPairOf(opcode);
+  return opcode == Opcode::kAsyncStart || (pair != nullptr && pair->start == opcode);
+}
+
+bool EndsPair(Opcode opcode) {
+  const AsyncPair* const pair = AsyncPairOf(opcode);
+  return opcode == Opcode::kAsyncDone || (pair != nullptr && pair->done == opcode);
+}
+
 }  // namespace hlo

@@ -18,5 +18,8 @@ struct AsyncPair {
 std::span<const AsyncPair> AsyncPairs();
 // The pair that `opcode` is one of the three of, or null.
 const AsyncPair* AsyncPairOf(Opcode opcode);
+// Whether it is the start, or the done, of such a pair; async-start and async-done are, too.
+bool BeginsPair(Opcode opcode);
+bool EndsPair(Opcode opcode);
 
 }  // namespace hlo

@@ -8,6 +8,7 @@
 #include "lib/analysis/place_sets.h"
 #include "lib/analysis/reachability.h"
 #include "lib/ir/builder.h"
+#include "lib/ops/async_pairs.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
@@ -43,9 +44,7 @@ std::vector<Instruction*> CopiesOf(const LeafCopies& copies) {
 }
 
 bool IsStart(const Instruction& value) {
-  const Opcode opcode = value.opcode();
-  return HasTrait(opcode, kAsyncStart) || opcode == Opcode::kAsyncUpdate ||
-         opcode == Opcode::kSend || opcode == Opcode::kRecv;
+  return value.opcode() == Opcode::kAsyncUpdate || BeginsPair(value.opcode());
 }
 
 // What a start holds until its done is not to be copied in between.
@@ -321,9 +320,9 @@ void CopyAdder::AddForUpdate(Instruction* instruction) {
 void CopyAdder::AddForChain(const StartedChain& chain) {
   Instruction* const begin = chain.begin;
   std::vector<Instruction*> taken;
-  // Of a send it is the first operand, of starts of collectives that are dense all.
-  const int handed = begin->opcode() == Opcode::kSend || !dense_ ? 1 : begin->operand_count();
-  for (int i = 0; i < std::min(handed, begin->operand_count()); ++i) {
+  // Starts that are dense hand over all their operands.
+  const int handed = dense_ ? begin->operand_count() : std::min(begin->operand_count(), 1);
+  for (int i = 0; i < handed; ++i) {
     const LeafCopies copies =
         CopyLeaves(begin->operand(i), AllOf(begin->operand(i)->shape()), /*may_reuse=*/false);
     begin->ReplaceOperand(i, copies.value);

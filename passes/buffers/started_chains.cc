@@ -71,10 +71,6 @@ Instruction* EndOfElement(const Instruction& parameter, int64_t index) {
   return nullptr;
 }
 
-}  // namespace
-
-namespace {
-
 bool CrossesLoop(const Use& border) {
   return border.user != nullptr && border.user->opcode() == Opcode::kTuple &&
          (IsRootOfLoopBody(*border.user) || BeginsLoop(*border.user));

@@ -96,60 +96,60 @@ class MarkerReplacer {
   explicit MarkerReplacer(const ManualCall& manual) : manual_(manual) {}
 
   absl::StatusOr<std::vector<Instruction*>> Run() {
-    if (manual_.to_local != nullptr) RETURN_IF_ERROR(ReplaceToLocal(*manual_.to_local));
-    if (manual_.to_global != nullptr) RETURN_IF_ERROR(ReplaceToGlobal(*manual_.to_global));
+    if (manual_.to_local != nullptr)
+      RETURN_IF_ERROR(Replace(*manual_.to_local, manual_.in, &MarkerReplacer::ToLocal));
+    if (manual_.to_global != nullptr)
+      RETURN_IF_ERROR(Replace(*manual_.to_global, manual_.out, &MarkerReplacer::ToGlobal));
     return std::move(placed_);
   }
 
  private:
-  absl::Status ReplaceToLocal(Instruction& marker) {
+  // What marker `marker` makes of operand `operand`, whose sharding is `given`, in shape `shape`.
+  using Crossing = absl::StatusOr<Instruction*> (MarkerReplacer::*)(Instruction& marker,
+                                                                    Instruction* operand,
+                                                                    const NamedSharding& given,
+                                                                    Shape shape);
+
+  absl::Status Replace(Instruction& marker, const ShardyShardings& given, Crossing cross) {
     std::vector<Instruction*> results;
     for (int i = 0; i < marker.operand_count(); ++i) {
-      Instruction* whole = marker.operand(i);
+      Instruction* result = marker.operand(i);
       const Shape shape = ResultShape(marker, i);
-      if (!shape.IsArray() || !whole->shape().IsArray()) {  // tokens
-        results.push_back(whole);
-        continue;
+      if (shape.IsArray() && result->shape().IsArray()) {  // others are tokens
+        const NamedSharding& sharding = given.values[static_cast<size_t>(i)];
+        ASSIGN_OR_RETURN(result, (this->*cross)(marker, result, sharding, shape));
       }
-      const NamedSharding& given = manual_.in.values[static_cast<size_t>(i)];
-      ASSIGN_OR_RETURN(const Sharding outside, At(marker, kInShardings, [&] {
-                         return ShardingIn(manual_.outer, given, whole->shape());
-                       }));
-      ASSIGN_OR_RETURN(const Sharding inside, At(marker, kInShardings, [&] {
-                         return LocalShardingIn(manual_.region, given, shape);
-                       }));
-      RETURN_IF_ERROR(CheckShapes(marker, kInShardings, given, whole->shape(), shape));
-      Instruction* divided =
-          Placed(AddMarker(kShardingCall, whole->shape(), whole, outside, marker));
-      results.push_back(Placed(AddMarker(kToManual, shape, divided, inside, marker)));
+      results.push_back(result);
     }
     ReplaceResults(&marker, results);
     return absl::OkStatus();
   }
 
-  absl::Status ReplaceToGlobal(Instruction& marker) {
-    std::vector<Instruction*> results;
-    for (int i = 0; i < marker.operand_count(); ++i) {
-      Instruction* part = marker.operand(i);
-      const Shape shape = ResultShape(marker, i);
-      if (!shape.IsArray() || !part->shape().IsArray()) {
-        results.push_back(part);
-        continue;
-      }
-      const NamedSharding& given = manual_.out.values[static_cast<size_t>(i)];
-      ASSIGN_OR_RETURN(const Sharding inside, At(marker, kOutShardings, [&] {
-                         return LocalShardingIn(manual_.region, given, part->shape());
-                       }));
-      ASSIGN_OR_RETURN(const Sharding outside, At(marker, kOutShardings, [&] {
-                         return ShardingIn(manual_.outer, given, shape);
-                       }));
-      RETURN_IF_ERROR(CheckShapes(marker, kOutShardings, given, shape, part->shape()));
-      if (inside != WholeIn(manual_.region, part->shape()))
-        part = Placed(AddMarker(kShardingCall, part->shape(), part, inside, marker));
-      results.push_back(Placed(AddMarker(kToAutomatic, shape, part, outside, marker)));
-    }
-    ReplaceResults(&marker, results);
-    return absl::OkStatus();
+  absl::StatusOr<Instruction*> ToLocal(Instruction& marker, Instruction* whole,
+                                       const NamedSharding& given, Shape shape) {
+    ASSIGN_OR_RETURN(const Sharding outside, At(marker, kInShardings, [&] {
+                       return ShardingIn(manual_.outer, given, whole->shape());
+                     }));
+    ASSIGN_OR_RETURN(const Sharding inside, At(marker, kInShardings, [&] {
+                       return LocalShardingIn(manual_.region, given, shape);
+                     }));
+    RETURN_IF_ERROR(CheckShapes(marker, kInShardings, given, whole->shape(), shape));
+    Instruction* divided = Placed(AddMarker(kShardingCall, whole->shape(), whole, outside, marker));
+    return Placed(AddMarker(kToManual, shape, divided, inside, marker));
+  }
+
+  absl::StatusOr<Instruction*> ToGlobal(Instruction& marker, Instruction* part,
+                                        const NamedSharding& given, Shape shape) {
+    ASSIGN_OR_RETURN(const Sharding inside, At(marker, kOutShardings, [&] {
+                       return LocalShardingIn(manual_.region, given, part->shape());
+                     }));
+    ASSIGN_OR_RETURN(const Sharding outside, At(marker, kOutShardings, [&] {
+                       return ShardingIn(manual_.outer, given, shape);
+                     }));
+    RETURN_IF_ERROR(CheckShapes(marker, kOutShardings, given, shape, part->shape()));
+    if (inside != WholeIn(manual_.region, part->shape()))
+      part = Placed(AddMarker(kShardingCall, part->shape(), part, inside, marker));
+    return Placed(AddMarker(kToAutomatic, shape, part, outside, marker));
   }
 
   template <class F>

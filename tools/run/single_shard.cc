@@ -6,6 +6,7 @@
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/outline.h"
+#include "lib/ops/async_pairs.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
@@ -234,8 +235,7 @@ class SingleShard {
   }
 
   absl::Status ReplaceOne(Computation& computation, Instruction& old) {
-    const bool is_done = HasTrait(old.opcode(), kAsyncDone) || old.opcode() == Opcode::kSendDone ||
-                         old.opcode() == Opcode::kRecvDone;
+    const bool is_done = EndsPair(old.opcode());
     if (!is_done) ++count_;
     // What waited for others need not wait any more.
     old.DropControlEdges();
