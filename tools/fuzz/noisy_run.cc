@@ -286,6 +286,17 @@ Instruction* MovedTuple(Instruction* tuple, NoisyRun& run) {
 
 }  // namespace
 
+Instruction* Met(Instruction* x, Instruction* y, NoisyRun& run) {
+  if (!HasNoise(x->shape().element_type())) return x;
+  Builder b(x->parent());
+  Instruction* const rest = Vanishing(b, b.Subtract(x, y), b.Add(b.Abs(x), b.Abs(y)));
+  Instruction* const met =
+      b.Select(b.Compare(rest, b.ZeroLike(rest), ComparisonDirection::kEq), y, x);
+  if (!b.status().ok()) return x;
+  Instruction* const result = run.sign > 0 ? met : Mixture(met, x, run.random);
+  return result == nullptr ? x : result;
+}
+
 Instruction* Moved(Instruction* value, NoisyRun& run) {
   return value->shape().IsTuple() ? MovedTuple(value, run) : MovedArray(value, run);
 }

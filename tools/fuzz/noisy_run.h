@@ -43,4 +43,8 @@ struct NoisyRun {
 // it stays. New instructions stand in the computation of the value.
 Instruction* Moved(Instruction* value, NoisyRun& run);
 
+// Of two values that a run of kVanishing compares, the first, with the elements of the second where
+// the two lie no farther apart than noise: rounded in another way they may be equal.
+Instruction* Met(Instruction* x, Instruction* y, NoisyRun& run);
+
 }  // namespace hlo

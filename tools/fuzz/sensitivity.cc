@@ -171,12 +171,17 @@ void Reorder(Computation& computation) {
   }
 }
 
-// Sums and differences of floats that some of `choices` went into. Noise leaves little of what
-// cancels, but hardly ever nothing, which a quotient or a remainder by it shows.
-std::vector<Instruction*> SumsAfter(const Computation& computation,
-                                    const std::vector<Instruction*>& choices) {
+// Where noise may vanish.
+struct Meetings {
+  std::vector<Instruction*> sums;         // and differences of floats
+  std::vector<Instruction*> comparisons;  // of floats
+};
+
+// Those that some of `choices` went into. Noise leaves little of what cancels, but hardly ever
+// nothing, which a quotient or a remainder by it shows, or a test for equality.
+Meetings MeetingsAfter(const Computation& computation, const std::vector<Instruction*>& choices) {
   absl::flat_hash_set<const Instruction*> reached(choices.begin(), choices.end());
-  std::vector<Instruction*> sums;
+  Meetings meetings;
   for (Instruction* instruction : computation.SequenceOrPostOrder()) {
     if (IsBorder(*instruction)) reached.insert(instruction);
     for (const Instruction* operand : instruction->operands()) {
@@ -184,9 +189,11 @@ std::vector<Instruction*> SumsAfter(const Computation& computation,
     }
     const bool is_sum =
         instruction->opcode() == Opcode::kAdd || instruction->opcode() == Opcode::kSubtract;
-    if (is_sum && reached.contains(instruction)) sums.push_back(instruction);
+    if (!reached.contains(instruction)) continue;
+    if (is_sum) meetings.sums.push_back(instruction);
+    if (instruction->opcode() == Opcode::kCompare) meetings.comparisons.push_back(instruction);
   }
-  return sums;
+  return meetings;
 }
 
 void AddNoise(Computation& computation, NoisyRun& run) {
@@ -199,10 +206,11 @@ void AddNoise(Computation& computation, NoisyRun& run) {
         (run.everywhere && IsArithmetic(*instruction)))
       choices.push_back(instruction);
   }
+  Meetings meetings;
   if (run.kind == NoisyRun::Kind::kVanishing) {
-    const std::vector<Instruction*> sums = SumsAfter(computation, choices);
+    meetings = MeetingsAfter(computation, choices);
     std::erase_if(choices, [](const Instruction* i) { return IsElementwise(i->opcode()); });
-    choices.insert(choices.end(), sums.begin(), sums.end());
+    choices.insert(choices.end(), meetings.sums.begin(), meetings.sums.end());
   }
   for (Instruction* instruction : choices) {
     // A tuple as a whole: it may be a result, or go through a loop.
@@ -213,6 +221,8 @@ void AddNoise(Computation& computation, NoisyRun& run) {
     for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, moved);
     if (is_root) computation.set_root(moved);
   }
+  for (Instruction* comparison : meetings.comparisons)
+    comparison->ReplaceOperand(0, Met(comparison->operand(0), comparison->operand(1), run));
 }
 
 bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
