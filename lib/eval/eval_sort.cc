@@ -1,5 +1,7 @@
 // sort (always stable), topk, and scan.
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "lib/eval/eval_internal.h"
@@ -11,11 +13,26 @@
 namespace hlo {
 namespace {
 
+// Those of IEEE 754 floats whose bits an Int has. Their widening would make quiet NaNs of signalling
+// ones, which lie elsewhere.
+template <class Int>
+std::vector<int64_t> KeysOfBits(const Literal& literal) {
+  std::vector<int64_t> keys(static_cast<size_t>(literal.element_count()));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Int bits;
+    std::memcpy(&bits, literal.data() + i * sizeof(Int), sizeof(Int));
+    keys[i] = bits < 0 ? bits ^ std::numeric_limits<Int>::max() : bits;
+  }
+  return keys;
+}
+
 // Integers that order the elements: by value, floats in total order.
 std::vector<int64_t> OrderKeys(const Literal& literal) {
+  const ElementType type = literal.element_type();
+  if (type == ElementType::kF32) return KeysOfBits<int32_t>(literal);
+  if (type == ElementType::kF16 || type == ElementType::kBF16) return KeysOfBits<int16_t>(literal);
   const int64_t count = literal.element_count();
   std::vector<int64_t> keys(static_cast<size_t>(count));
-  const ElementType type = literal.element_type();
   for (int64_t i = 0; i < count; ++i) {
     int64_t& key = keys[static_cast<size_t>(i)];
     if (IsFloat(type)) {
