@@ -13,8 +13,8 @@
 namespace hlo {
 namespace {
 
-// Those of IEEE 754 floats whose bits an Int has. Their widening would make quiet NaNs of signalling
-// ones, which lie elsewhere.
+// Those of IEEE 754 floats whose bits an Int has. Their widening would make quiet NaNs of
+// signalling ones, which lie elsewhere.
 template <class Int>
 std::vector<int64_t> KeysOfBits(const Literal& literal) {
   std::vector<int64_t> keys(static_cast<size_t>(literal.element_count()));
