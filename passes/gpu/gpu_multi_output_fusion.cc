@@ -1,6 +1,8 @@
 #include "passes/gpu/gpu_multi_output_fusion.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
@@ -44,6 +46,73 @@ bool IsSameReduction(const Instruction& a, const Instruction& b) {
          a.attrs<ReduceAttrs>().dimensions == b.attrs<ReduceAttrs>().dimensions;
 }
 
+// Divides the instructions of a computation into paths, on each of which every instruction needs
+// the one before it. Two on one path never become one kernel, unless as neighbours.
+InstructionMap<uint32_t> PathsOf(const std::vector<Instruction*>& order) {
+  InstructionMap<uint32_t> paths;
+  InstructionMap<bool> goes_on;
+  uint32_t count = 0;
+  for (const Instruction* instruction : order) {
+    const auto& operands = instruction->operands();
+    const auto end = std::find_if(operands.begin(), operands.end(),
+                                  [&](const Instruction* x) { return !goes_on.Get(x); });
+    paths[instruction] = end == operands.end() ? count++ : paths.Get(*end);
+    if (end != operands.end()) goes_on[*end] = true;
+  }
+  return paths;
+}
+
+// Elements of another width would be stored in vectors of another length.
+std::pair<DimVec, int> KindOfLoop(const Instruction& loop) {
+  const auto dims = loop.shape().dims();
+  return {DimVec(dims.begin(), dims.end()), BitWidth(loop.shape().element_type())};
+}
+
+// Loops that read one array, among which those of one kind that are on different paths are found
+// without a look at the others.
+class LoopList {
+ public:
+  LoopList(std::vector<Instruction*> loops, const InstructionMap<uint32_t>& paths)
+      : loops_(std::move(loops)), next_(loops_.size()), next_path_(loops_.size()) {
+    for (const Instruction* loop : loops_) paths_.push_back(paths.Get(loop));
+    std::map<std::pair<DimVec, int>, size_t> first_of_kind;
+    for (size_t at = size(); at-- > 0;) {
+      const auto [it, is_last] = first_of_kind.emplace(KindOfLoop(*loops_[at]), size());
+      const size_t next = std::exchange(it->second, at);
+      next_[at] = next;
+      next_path_[at] = next < size() && paths_[next] == paths_[at] ? next_path_[next] : next;
+    }
+  }
+
+  size_t size() const { return loops_.size(); }
+  Instruction* operator[](size_t at) const { return loops_[at]; }
+  uint32_t path(size_t at) const { return paths_[at]; }
+  void Remove(size_t at) { loops_[at] = nullptr; }
+
+  // The place of the next of the same kind on none of the paths; size() if there is none.
+  size_t After(size_t at, const std::vector<uint32_t>& taken) {
+    at = Present(next_[at]);
+    while (at < size() && Contains(taken, paths_[at])) at = Present(next_path_[at]);
+    return at;
+  }
+
+ private:
+  // This one or, if it was removed, the next of its kind that is there.
+  size_t Present(size_t at) {
+    while (at < size() && loops_[at] == nullptr) {
+      const size_t next = next_[at];
+      if (next < size() && loops_[next] == nullptr) next_[at] = next_[next];
+      at = next;
+    }
+    return at;
+  }
+
+  std::vector<Instruction*> loops_;  // null: removed
+  std::vector<uint32_t> paths_;
+  std::vector<size_t> next_;       // of the same kind
+  std::vector<size_t> next_path_;  // of the same kind on another path
+};
+
 class Joiner {
  public:
   Joiner(Computation& computation, const GpuMultiOutputFusionOptions& options, PassContext& context)
@@ -53,6 +122,7 @@ class Joiner {
     bool changed = false;
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
     for (size_t i = 0; i < order.size(); ++i) number_[order[i]] = i;
+    paths_ = PathsOf(order);
     for (Instruction* instruction : order) {
       if (instruction->is_dead() || joint_.contains(instruction)) continue;
       const Instruction* const reduce = ReduceOf(*instruction);
@@ -100,12 +170,6 @@ class Joiner {
     return sum;
   }
 
-  // Elements of another width would be stored in vectors of another length.
-  static bool HasSameLoop(const Instruction& a, const Instruction& b) {
-    return a.shape().dims() == b.shape().dims() &&
-           BitWidth(a.shape().element_type()) == BitWidth(b.shape().element_type());
-  }
-
   // What one makes, another would compute again wherever it reads it.
   static bool ReadEachOther(const Instruction* loop, const std::vector<Instruction*>& members) {
     const auto reads = [](const Instruction* reader, const Instruction* made) {
@@ -126,27 +190,26 @@ class Joiner {
            read <= array.shape().element_count() && !IsUsedOutside(array, readers);
   }
 
-  bool JoinLoopsThatRead(Instruction& array) {
-    if (!array.shape().IsArray() || array.shape().element_count() <= 1) return false;
+  LoopList LoopsThatRead(const Instruction& array) const {
     std::vector<Instruction*> loops;
+    absl::flat_hash_set<const Instruction*> seen;
     for (const Use& use : array.uses()) {
       // The array should be a good part of what the loop reads.
-      if (!joint_.contains(use.user) && !Contains(loops, use.user) && IsPlainLoop(*use.user) &&
+      if (seen.insert(use.user).second && !joint_.contains(use.user) && IsPlainLoop(*use.user) &&
           2 * array.shape().element_count() >= use.user->shape().element_count())
         loops.push_back(use.user);
     }
+    return {std::move(loops), paths_};
+  }
+
+  bool JoinLoopsThatRead(Instruction& array) {
+    if (!array.shape().IsArray() || array.shape().element_count() <= 1) return false;
+    LoopList loops = LoopsThatRead(array);
     bool changed = false;
     for (size_t i = 0; i < loops.size(); ++i) {
-      if (joint_.contains(loops[i])) continue;
-      std::vector<Instruction*> members = {loops[i]};
-      for (size_t j = i + 1; j < loops.size(); ++j) {
-        if (joint_.contains(loops[j]) || !HasSameLoop(*loops[j], *loops[i]) ||
-            ReadEachOther(loops[j], members))
-          continue;
-        const size_t before = members.size();
-        TryAdd(loops[j], members);
-        if (InstructionsIn(members) > kMostInJointLoop) members.resize(before);
-      }
+      if (loops[i] == nullptr) continue;
+      std::vector<size_t> places = {i};
+      std::vector<Instruction*> members = MembersFor(loops, places);
       if (members.size() < 2 || !context_.MayRewrite()) continue;
       if (MayMakeInside(array, members)) {
         TryAdd(&array, members);
@@ -155,12 +218,27 @@ class Joiner {
       Order(members);
       MakeFusion(members, FusionKind::kLoop);
       if (array.is_dead()) return true;
-      for (Instruction* loop : loops) {
-        if (loop->is_dead()) joint_.insert(loop);
-      }
+      for (const size_t place : places) loops.Remove(place);
       changed = true;
     }
     return changed;
+  }
+
+  // The loop at places[0] with what can be one kernel with it, whose places are added.
+  std::vector<Instruction*> MembersFor(LoopList& loops, std::vector<size_t>& places) {
+    std::vector<Instruction*> members = {loops[places[0]]};
+    std::vector<uint32_t> taken = {loops.path(places[0])};
+    for (size_t at = loops.After(places[0], taken);
+         at < loops.size() && std::ssize(members) < options_.max_members;
+         at = loops.After(at, taken)) {
+      const size_t before = members.size();
+      if (!ReadEachOther(loops[at], members)) TryAdd(loops[at], members);
+      if (InstructionsIn(members) > kMostInJointLoop) members.resize(before);
+      if (members.size() == before) continue;
+      places.push_back(at);
+      taken.push_back(loops.path(at));
+    }
+    return members;
   }
 
   // What others need comes first.
@@ -183,10 +261,16 @@ class Joiner {
     for (Instruction* array : arrays) {
       if (IsLoop(*array)) TryAdd(array, members);
     }
+    std::vector<uint32_t> taken = {paths_.Get(&first)};
     for (const Instruction* array : arrays) {
       for (const Use& use : array->uses()) {
+        if (std::ssize(members) >= options_.max_members) break;
+        if (joint_.contains(use.user) || Contains(taken, paths_.Get(use.user))) continue;
         const Instruction* const other = ReduceOf(*use.user);
-        if (other != nullptr && IsSameReduction(*other, reduce)) TryAdd(use.user, members);
+        if (other == nullptr || !IsSameReduction(*other, reduce)) continue;
+        const size_t before = members.size();
+        TryAdd(use.user, members);
+        if (members.size() > before) taken.push_back(paths_.Get(use.user));
       }
     }
     Order(members);
@@ -264,6 +348,7 @@ class Joiner {
   const GpuMultiOutputFusionOptions& options_;
   PassContext& context_;
   InstructionMap<size_t> number_;                  // in the order of the computation
+  InstructionMap<uint32_t> paths_;                 // PathsOf
   std::optional<Reachability> reachability_;       // when there is something to join
   absl::flat_hash_set<const Instruction*> joint_;  // made here; looked up only
 };
