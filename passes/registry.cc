@@ -33,19 +33,40 @@ static_assert(std::is_sorted(std::begin(kPasses), std::end(kPasses),
                              [](const PassInfo& a, const PassInfo& b) { return a.name < b.name; }),
               "rows of passes.def are sorted by name");
 
-// Names that XLA has given up.
+// Names that XLA has given up, sorted.
 struct Alias {
   std::string_view name;
   std::string_view pass;
 };
 constexpr Alias kAliases[] = {{"bf16-normalization", "float-normalization-bf16"},
+                              {"gpu-conv-padding-legalization", "conv-padding-legalization"},
+                              {"gpu-conv-rewriter", "conv-rewriter"},
                               {"gpu-sanitize-constant-names", "sanitize-constant-names"},
+                              {"gpu-tree-reduction-rewriter", "tree-reduction-rewriter"},
                               {"spmd-partitioning", "spmd-partitioner"}};
 
 constexpr std::string_view kXlaPasses[] = {
 #include "passes/xla_passes.inc"
 };
 static_assert(std::is_sorted(std::begin(kXlaPasses), std::end(kXlaPasses)));
+
+// Why some of them are not here, and what to run instead.
+struct LeftOut {
+  std::string_view name;
+  std::string_view reason;
+};
+constexpr LeftOut kLeftOut[] = {
+    {"apply-xla-transforms", "what it runs is C++ code that a program registers with XLA"},
+    {"autotuner",
+     "it measures on a device; `gemm-algorithm-picker` and `gpu-conv-algorithm-picker` apply what "
+     "was measured"},
+    {"config-assigner",
+     "it measures on a device; `gemm-algorithm-picker` and `gpu-conv-algorithm-picker` apply what "
+     "was measured"},
+    {"shape-canonicalizer", "equal shapes share their memory without a pass"},
+    {"triton-gemm-rewriter",
+     "there is no Triton; `gpu-epilogue-fusion` makes kernels of products and what follows them"},
+};
 
 }  // namespace
 
@@ -67,6 +88,10 @@ const PassInfo* FindPass(std::string_view name) {
 
 absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc) {
   if (const PassInfo* info = FindPass(name)) return info;
+  for (const LeftOut& pass : kLeftOut) {
+    if (pass.name == name)
+      return Unsupported(loc, "pass `{}` of XLA is not implemented: {}", name, pass.reason);
+  }
   if (IsXlaPass(name)) return Unsupported(loc, "pass `{}` of XLA is not implemented yet", name);
   std::vector<std::string_view> names;
   for (const PassInfo& info : kPasses) names.push_back(info.name);

@@ -76,7 +76,7 @@ OPTIONS = {
     "rng-bit-generator-expander": {"default=philox": "default_algorithm=philox"},
     "sharding-propagation": {"to_output=false": "", "to_parameters=false": ""},
     "topk-rewriter": {"profitable=f32": "types=f32"},
-    "transpose-folding": {"dot only": "convolutions=false"},
+    "transpose-folding": {"dot only": ""},
     "tree_reduction_rewriter": {"window=32": "reduce_window_size=32"},
     "while-loop-constant-sinking": {"defaults": ""},
     "while-loop-invariant-code-motion": {"defaults": ""},

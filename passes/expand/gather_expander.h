@@ -7,10 +7,10 @@
 // A gather whose slices are the whole operand becomes a broadcast. Starts are clamped by
 // dynamic-slice as gather clamps them.
 //
-// `simple`: only gathers of one slice (after `simplify-while-loops` no loop is left) and those of
-// the whole operand.
+// `simple` (the default): only gathers of one slice (after `simplify-while-loops` no loop is left)
+// and those of the whole operand.
 //
-// Requires: nothing.  Ensures: without `simple`, no gather is left outside fusion bodies.
+// Requires: nothing.  Ensures: with `simple=false`, no gather is left outside fusion bodies.
 // Leaves alone: dynamic shapes and gathers without elements; more than 2^31 - 1 index
 // vectors are an error.
 #pragma once
@@ -20,7 +20,7 @@
 namespace hlo {
 
 struct GatherExpanderOptions {
-  bool simple = false;
+  bool simple = true;
 
   static auto Fields() { return std::tuple{Optional("simple", &GatherExpanderOptions::simple)}; }
 };

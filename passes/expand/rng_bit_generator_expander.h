@@ -20,7 +20,7 @@
 namespace hlo {
 
 struct RngBitGeneratorExpanderOptions {
-  RngAlgorithm default_algorithm = RngAlgorithm::kPhilox;
+  RngAlgorithm default_algorithm = RngAlgorithm::kThreeFry;
 
   static auto Fields() {
     return std::tuple{

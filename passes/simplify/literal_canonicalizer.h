@@ -17,7 +17,7 @@
 namespace hlo {
 
 struct LiteralCanonicalizerOptions {
-  int64_t min_size_bytes = 1024;
+  int64_t min_size_bytes = 0;
 
   static auto Fields() {
     return std::tuple{Optional("min_size_bytes", &LiteralCanonicalizerOptions::min_size_bytes)};

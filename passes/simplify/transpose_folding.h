@@ -1,4 +1,5 @@
-// Lets dots and convolutions read the operand of a transpose: only their dimension numbers change.
+// Lets dots, and with `convolutions` convolutions, read the operand of a transpose: only their
+// dimension numbers change.
 //
 //   a = f32[5,3] transpose(y), dimensions={1,0}
 //   d = dot(x, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
@@ -17,7 +18,7 @@ namespace hlo {
 
 struct TransposeFoldingOptions {
   bool dots = true;
-  bool convolutions = true;
+  bool convolutions = false;
   bool any_transpose = false;  // into dots, whatever it permutes
 
   static auto Fields() {
