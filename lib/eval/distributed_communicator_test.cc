@@ -1,6 +1,8 @@
 // Several "processes" are threads here, whose messages go through queues.
 #include "lib/eval/distributed_communicator.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <thread>
@@ -148,25 +150,138 @@ TEST_CASE("a device that has finished in another process is not waited for",
   for (const Outcome& outcome : RunOnRanks(*module, {{Pair(1, 2)}, {Pair(3, 4)}}, /*ranks=*/2)) {
     REQUIRE_FALSE(outcome.ok());
     const std::string text = Render(outcome.status(), nullptr);
-    CHECK(text.find("device 0 waits at `sum` (all-reduce) for device 1") != std::string::npos);
-    CHECK(text.find("device 1 has finished") != std::string::npos);
+    CHECK(text.find("device 0 of rank 0 waits at `sum` (all-reduce) for device 1 of rank 1") !=
+          std::string::npos);
+    CHECK(text.find("device 1 of rank 1 has finished") != std::string::npos);
   }
 }
 
-TEST_CASE("devices of two processes that wait for each other are told in time",
+constexpr std::string_view kTwoSums = R"(
+apart { y = f32[2] parameter(0)
+ ROOT other = f32[2] all-reduce(y), replica_groups={{0,1,2}}, channel_id=7, to_apply=add }
+meets { x = f32[2] parameter(0)
+ ROOT sum = f32[2] all-reduce(x), replica_groups={{0,1,2}}, to_apply=add }
+)";
+
+TEST_CASE("devices of several processes that wait for each other are told at once",
           "[devices][distributed]") {
-  const std::unique_ptr<Module> module = Parsed(
-      "HloModule m, replica_count=2\n" + std::string(kAdd) +
-      "apart { y = f32[2] parameter(0)\n ROOT other = f32[2] all-reduce(y), "
-      "replica_groups={{0,1}}, to_apply=add }\n"
-      "meets { x = f32[2] parameter(0)\n ROOT sum = f32[2] all-reduce(x), replica_groups={{0,1}}, "
-      "to_apply=add }\n" +
-      std::string(kApart));
-  for (const Outcome& outcome :
-       RunOnRanks(*module, {{Pair(1, 2)}, {Pair(3, 4)}}, /*ranks=*/2, /*longest_wait=*/0.2)) {
-    REQUIRE_FALSE(outcome.ok());
-    CHECK(Render(outcome.status(), nullptr).find("after 0.2 seconds device ") != std::string::npos);
+  const std::unique_ptr<Module> module =
+      Parsed("HloModule m, replica_count=3\n" + std::string(kAdd) + std::string(kTwoSums) +
+             std::string(kApart));
+  const ByDevice arguments(3, {Pair(1, 2)});
+  const auto begin = std::chrono::steady_clock::now();
+  for (const int ranks : {2, 3}) {
+    for (const Outcome& outcome : RunOnRanks(*module, arguments, ranks, /*longest_wait=*/600)) {
+      REQUIRE_FALSE(outcome.ok());
+      const std::string text = Render(outcome.status(), nullptr);
+      INFO(text);
+      CHECK(text.find("the devices cannot go on: device 0 of rank 0 waits at `sum` (all-reduce) "
+                      "for devices 1 and 2 of rank") != std::string::npos);
+      CHECK(text.find(ranks == 2 ? "devices 1 and 2 of rank 1 wait at `other` (all-reduce, channel "
+                                   "7) for device 0 of rank 0"
+                                 : "devices 1 and 2 of ranks 1 and 2 wait at `other` (all-reduce, "
+                                   "channel 7) for device 0 of rank 0") != std::string::npos);
+    }
   }
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+}
+
+// Two ranks, one device each: `sum` is where device 0 or 1 waits, while the other does something.
+struct TwoRanks {
+  explicit TwoRanks(double longest_wait)
+      : communicators{{{2, 1}, transports[0], std::chrono::duration<double>(longest_wait)},
+                      {{2, 1}, transports[1], std::chrono::duration<double>(longest_wait)}} {
+    for (DistributedCommunicator& communicator : communicators) communicator.Restart();
+  }
+  absl::Status Come(int64_t device) { return ComeTo(*module->entry()->root(), device); }
+  absl::Status ComeToOther(int64_t device) {
+    return ComeTo(*module->entry()->root()->operand(0), device);
+  }
+  absl::Status ComeTo(const Instruction& instruction, int64_t device) {
+    return communicators[device]
+        .Meet(device, instruction, {0, 1}, {Literal::Zero(ElementType::kF32)},
+              [](const auto& operands, size_t self) -> absl::StatusOr<Literal> {
+                return operands[self][0];
+              })
+        .status();
+  }
+
+  std::unique_ptr<Module> module =
+      Parsed("HloModule m, replica_count=2\n" + std::string(kAdd) +
+             "ENTRY main { x = f32[] parameter(0)\n"
+             " other = f32[] all-reduce(x), replica_groups={{0,1}}, to_apply=add\n"
+             " ROOT sum = f32[] all-reduce(other), "
+             "replica_groups={{0,1}}, to_apply=add }\n");
+  FakeNetwork network{2};
+  FakeTransport transports[2] = {{network, 0}, {network, 1}};
+  DistributedCommunicator communicators[2];
+};
+
+TEST_CASE("a device that waits for a busy one says so in the end", "[devices][distributed]") {
+  for (const int64_t device : {0, 1}) {
+    TwoRanks ranks(/*longest_wait=*/0.2);
+    const std::string text = Render(ranks.Come(device), nullptr);
+    CHECK(text.find(fmt::format("after 0.2 seconds device {0} of rank {0} waits at `sum` "
+                                "(all-reduce) for device {1} of rank {1}",
+                                device, 1 - device)) != std::string::npos);
+    // Both say it, and rank 0 has seen that the other device is no place where it waits.
+    CHECK(text.find(fmt::format("device {0} of rank {0} is still busy", 1 - device)) !=
+          std::string::npos);
+    while (ranks.communicators[1 - device].Failure().ok()) std::this_thread::yield();
+  }
+}
+
+TEST_CASE("a device that is late is waited for", "[devices][distributed]") {
+  TwoRanks ranks(/*longest_wait=*/60);
+  absl::Status early;
+  std::thread waits([&] { early = ranks.Come(1); });
+  // Longer than several looks of rank 0.
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  CHECK(ranks.Come(0).ok());
+  waits.join();
+  CHECK(early.ok());
+}
+
+TEST_CASE("a device of which one thread still computes is not stuck", "[devices][distributed]") {
+  TwoRanks ranks(/*longest_wait=*/60);
+  ranks.communicators[0].AddThreads(0, 1);
+  absl::Status first, second;
+  std::thread waits([&] { first = ranks.Come(0); });
+  std::thread other([&] { second = ranks.ComeToOther(1); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  CHECK(ranks.communicators[0].Failure().ok());
+  ranks.communicators[0].AddThreads(0, -1);
+  waits.join();
+  other.join();
+  CHECK(Render(first, nullptr).find("cannot go on: device 0 of rank 0 waits at `sum`") !=
+        std::string::npos);
+  CHECK_FALSE(second.ok());
+}
+
+RankState Blocked(std::vector<int64_t> sent, std::vector<int64_t> received) {
+  RankState state;
+  state.run = 3;
+  state.is_blocked = true;
+  state.sent = std::move(sent);
+  state.received = std::move(received);
+  state.waiting = {{0, SourceLoc(), "`x` (recv)", {1}}};
+  return state;
+}
+
+TEST_CASE("nobody goes on when all are blocked and no message is on its way",
+          "[devices][distributed]") {
+  std::vector<RankState> ranks = {Blocked({0, 2}, {0, 5}), Blocked({5, 0}, {2, 0})};
+  CHECK(NobodyGoesOn(ranks, 3));
+  CHECK_FALSE(NobodyGoesOn(ranks, 4));
+  ranks[1].received[0] = 1;
+  CHECK_FALSE(NobodyGoesOn(ranks, 3));
+  ranks[1].has_ended = true;
+  CHECK(NobodyGoesOn(ranks, 3));
+  ranks[0].is_blocked = false;
+  CHECK_FALSE(NobodyGoesOn(ranks, 3));
+  ranks[0].is_blocked = true;
+  ranks[0].waiting.clear();  // all have finished
+  CHECK_FALSE(NobodyGoesOn(ranks, 3));
 }
 
 TEST_CASE("an error of one process ends the others and says where", "[devices][distributed]") {

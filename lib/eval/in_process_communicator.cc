@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 
 #include "lib/eval/stuck_report.h"
 #include "lib/support/status.h"
@@ -170,17 +169,13 @@ absl::Status InProcessCommunicator::Report(std::string_view what) const {
   std::vector<bool> waits(has_left_.size());
   for (const auto& [number, wait] : waits_) {
     waits[static_cast<size_t>(wait.device)] = true;
-    waiting.push_back({wait.device, wait.instruction, {}});
-    std::vector<int64_t>& missing = waiting.back().missing;
+    std::vector<int64_t> missing;
     if (wait.route) missing.push_back(wait.route->source);
     for (size_t i = 0; wait.rendezvous != nullptr && i < wait.rendezvous->group.size(); ++i) {
       if (!wait.rendezvous->is_here[i]) missing.push_back(wait.rendezvous->group[i]);
     }
+    waiting.push_back(WaitsAt(wait.device, *wait.instruction, std::move(missing)));
   }
-  std::sort(waiting.begin(), waiting.end(), [](const WaitingDevice& a, const WaitingDevice& b) {
-    return std::tuple(a.device, a.instruction->loc().offset) <
-           std::tuple(b.device, b.instruction->loc().offset);
-  });
   std::vector<int64_t> finished, busy;
   for (int64_t device = 0; device < mesh_.devices(); ++device) {
     if (has_left_[static_cast<size_t>(device)]) {

@@ -4,33 +4,14 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
+#include <set>
+#include <tuple>
 
 #include "lib/ops/attrs.h"
 #include "lib/support/diagnostic.h"
 
 namespace hlo {
 namespace {
-
-// "device 3", "devices 0, 2 and 4 to 7".
-std::string DeviceList(const std::vector<int64_t>& devices) {
-  std::vector<std::string> ranges;
-  for (size_t begin = 0, end; begin < devices.size(); begin = end) {
-    end = begin + 1;
-    while (end < devices.size() && devices[end] == devices[end - 1] + 1) ++end;
-    const int64_t first = devices[begin], last = devices[end - 1];
-    if (last - first >= 2) {
-      ranges.push_back(fmt::format("{} to {}", first, last));
-    } else {
-      for (int64_t device = first; device <= last; ++device)
-        ranges.push_back(fmt::format("{}", device));
-    }
-  }
-  std::string text = devices.size() == 1 ? "device " : "devices ";
-  for (size_t i = 0; i < ranges.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == ranges.size() ? " and " : ", ") + ranges[i];
-  return text;
-}
 
 std::string_view Waits(const std::vector<int64_t>& devices) {
   return devices.size() == 1 ? "waits" : "wait";
@@ -58,41 +39,83 @@ std::string Describe(const Instruction& instruction) {
 
 // All devices that wait at one instruction.
 struct WaitingPlace {
-  const Instruction* instruction;
+  SourceLoc loc;
+  std::string place;
   std::vector<int64_t> waiting, missing;
 };
 
-}  // namespace
-
-absl::Status StuckReport(std::string_view what, const std::vector<WaitingDevice>& waiting,
-                         const std::vector<int64_t>& finished, const std::vector<int64_t>& busy) {
+std::vector<WaitingPlace> ByPlace(std::vector<WaitingDevice> waiting) {
+  std::sort(waiting.begin(), waiting.end(), [](const WaitingDevice& a, const WaitingDevice& b) {
+    return std::tie(a.device, a.loc.offset) < std::tie(b.device, b.loc.offset);
+  });
   std::vector<WaitingPlace> places;
-  for (const WaitingDevice& wait : waiting) {
+  for (WaitingDevice& wait : waiting) {
     auto place = std::find_if(places.begin(), places.end(), [&](const WaitingPlace& other) {
-      return other.instruction == wait.instruction;
+      return other.loc == wait.loc && other.place == wait.place;
     });
-    if (place == places.end()) place = places.insert(place, {wait.instruction, {}, {}});
+    if (place == places.end())
+      place = places.insert(place, {wait.loc, std::move(wait.place), {}, {}});
     place->waiting.push_back(wait.device);
     place->missing.insert(place->missing.end(), wait.missing.begin(), wait.missing.end());
   }
-  std::vector<Diagnostic> diagnostics;
   for (WaitingPlace& place : places) {
-    std::sort(place.missing.begin(), place.missing.end());
-    place.missing.erase(std::unique(place.missing.begin(), place.missing.end()),
-                        place.missing.end());
-    std::string text =
-        fmt::format("{} {} at {} for {}", DeviceList(place.waiting), Waits(place.waiting),
-                    Describe(*place.instruction), DeviceList(place.missing));
+    for (std::vector<int64_t>* devices : {&place.waiting, &place.missing}) {
+      std::sort(devices->begin(), devices->end());
+      devices->erase(std::unique(devices->begin(), devices->end()), devices->end());
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+WaitingDevice WaitsAt(int64_t device, const Instruction& instruction,
+                      std::vector<int64_t> missing) {
+  return {device, instruction.loc(), Describe(instruction), std::move(missing)};
+}
+
+std::string NumberedList(std::string_view noun, const std::vector<int64_t>& numbers) {
+  std::vector<std::string> ranges;
+  for (size_t begin = 0, end; begin < numbers.size(); begin = end) {
+    end = begin + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    const int64_t first = numbers[begin], last = numbers[end - 1];
+    if (last - first >= 2) {
+      ranges.push_back(fmt::format("{} to {}", first, last));
+    } else {
+      for (int64_t number = first; number <= last; ++number)
+        ranges.push_back(fmt::format("{}", number));
+    }
+  }
+  std::string text = fmt::format("{}{} ", noun, numbers.size() == 1 ? "" : "s");
+  for (size_t i = 0; i < ranges.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == ranges.size() ? " and " : ", ") + ranges[i];
+  return text;
+}
+
+absl::Status StuckReport(std::string_view what, const std::vector<WaitingDevice>& waiting,
+                         const std::vector<int64_t>& finished, const std::vector<int64_t>& busy,
+                         const std::function<int(int64_t device)>& rank_of) {
+  const auto list = [&](const std::vector<int64_t>& devices) {
+    std::string text = NumberedList("device", devices);
+    if (rank_of == nullptr) return text;
+    std::set<int64_t> ranks;
+    for (const int64_t device : devices) ranks.insert(rank_of(device));
+    return text + " of " + NumberedList("rank", {ranks.begin(), ranks.end()});
+  };
+  std::vector<Diagnostic> diagnostics;
+  for (const WaitingPlace& place : ByPlace(waiting)) {
+    std::string text = fmt::format("{} {} at {} for {}", list(place.waiting), Waits(place.waiting),
+                                   place.place, list(place.missing));
     if (diagnostics.empty()) text.insert(0, what);
-    diagnostics.push_back({diagnostics.empty() ? Severity::kError : Severity::kNote,
-                           place.instruction->loc(), std::move(text)});
+    diagnostics.push_back(
+        {diagnostics.empty() ? Severity::kError : Severity::kNote, place.loc, std::move(text)});
   }
   const auto note = [&](const std::vector<int64_t>& devices, std::string_view one,
                         std::string_view many) {
     if (devices.empty()) return;
-    diagnostics.push_back(
-        {Severity::kNote, SourceLoc(),
-         fmt::format("{} {}", DeviceList(devices), devices.size() == 1 ? one : many)});
+    diagnostics.push_back({Severity::kNote, SourceLoc(),
+                           fmt::format("{} {}", list(devices), devices.size() == 1 ? one : many)});
   };
   note(finished, "has finished", "have finished");
   note(busy, "is still busy", "are still busy");

@@ -19,6 +19,11 @@ void WireWriter::Raw(const void* data, size_t size) {
 
 void WireWriter::Number(int64_t value) { Raw(&value, sizeof value); }
 
+void WireWriter::Numbers(const std::vector<int64_t>& values) {
+  Number(std::ssize(values));
+  for (const int64_t value : values) Number(value);
+}
+
 void WireWriter::Text(std::string_view text) {
   Number(std::ssize(text));
   Raw(text.data(), text.size());
@@ -64,6 +69,14 @@ int64_t WireReader::Number() {
   int64_t value = 0;
   Raw(&value, sizeof value);
   return value;
+}
+
+std::vector<int64_t> WireReader::Numbers() {
+  const auto size = static_cast<uint64_t>(Number());
+  is_broken_ = is_broken_ || size > (bytes_.size() - at_) / sizeof(int64_t);
+  std::vector<int64_t> values(is_broken_ ? 0 : size);
+  for (int64_t& value : values) value = Number();
+  return values;
 }
 
 std::string WireReader::Text() {

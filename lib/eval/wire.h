@@ -19,6 +19,7 @@ using WireBytes = std::vector<std::byte>;
 class WireWriter {
  public:
   void Number(int64_t value);
+  void Numbers(const std::vector<int64_t>& values);
   void Text(std::string_view text);
   void Value(const Literal& value);
   // An error with its places.
@@ -36,6 +37,7 @@ class WireReader {
  public:
   explicit WireReader(const WireBytes& bytes) : bytes_(bytes) {}
   int64_t Number();
+  std::vector<int64_t> Numbers();
   std::string Text();
   Literal Value();
   absl::Status Error();

@@ -284,7 +284,7 @@ absl::Status NcclCommunicator::Wait(const Work& work,
       others.erase(others.begin() + work.clique.rank);
       status = StuckReport(
           fmt::format("NCCL has not finished after {} seconds: ", longest_wait_.count()),
-          {{work.member.device, &work.collective, std::move(others)}}, {}, {});
+          {WaitsAt(work.member.device, work.collective, std::move(others))}, {}, {});
     }
     if (!status.ok()) return Abort(work, std::move(status));
   }
