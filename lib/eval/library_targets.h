@@ -20,6 +20,15 @@ inline constexpr std::string_view kBatchNormInferenceCall =
 inline constexpr std::string_view kBatchNormTrainingCall =
     "__cudnn$batchNormalizationForwardTraining";
 inline constexpr std::string_view kBatchNormGradCall = "__cudnn$batchNormalizationBackward";
+inline constexpr std::string_view kAttention = "__cudnn$fmhaSoftmax";
+inline constexpr std::string_view kAttentionDropout = "__cudnn$fmhaSoftmaxDropout";
+inline constexpr std::string_view kAttentionBias = "__cudnn$fmhaScaleBiasSoftmax";
+inline constexpr std::string_view kAttentionBiasDropout = "__cudnn$fmhaScaleBiasSoftmaxDropout";
+inline constexpr std::string_view kAttentionGrad = "__cudnn$fmhaSoftmaxBackward";
+inline constexpr std::string_view kAttentionDropoutGrad = "__cudnn$fmhaSoftmaxDropoutBackward";
+inline constexpr std::string_view kAttentionBiasGrad = "__cudnn$fmhaScaleBiasSoftmaxBackward";
+inline constexpr std::string_view kAttentionBiasDropoutGrad =
+    "__cudnn$fmhaScaleBiasSoftmaxDropoutBackward";
 inline constexpr std::string_view kCholeskyCall = "__cusolver$cholesky";
 inline constexpr std::string_view kTriangularSolveCall = "__cublas$triangularSolve";
 inline constexpr std::string_view kRadixSortCall = "__cub$DeviceRadixSort";
@@ -35,6 +44,14 @@ inline constexpr std::string_view kLibraryTargets[] = {kGemm,
                                                        kBatchNormInferenceCall,
                                                        kBatchNormTrainingCall,
                                                        kBatchNormGradCall,
+                                                       kAttention,
+                                                       kAttentionDropout,
+                                                       kAttentionBias,
+                                                       kAttentionBiasDropout,
+                                                       kAttentionGrad,
+                                                       kAttentionDropoutGrad,
+                                                       kAttentionBiasGrad,
+                                                       kAttentionBiasDropoutGrad,
                                                        kCholeskyCall,
                                                        kTriangularSolveCall,
                                                        kRadixSortCall};

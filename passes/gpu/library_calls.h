@@ -58,7 +58,11 @@ void ReplaceWithOperands(Instruction* old, Instruction* with, uint32_t first_new
 // there are none outside of fusions.
 absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module);
 
-// Meanings of more than a few lines (library_convolutions.cc, library_gemms.cc, library_norms.cc).
+// Meanings of more than a few lines (library_attention.cc, library_convolutions.cc,
+// library_gemms.cc, library_norms.cc).
+absl::StatusOr<std::vector<Instruction*>> MeaningOfAttention(const Instruction& call, Rewriter& b);
+absl::StatusOr<std::vector<Instruction*>> MeaningOfAttentionGrad(const Instruction& call,
+                                                                 Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfNorm(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfForward(const Instruction& call, Rewriter& b);

@@ -369,6 +369,14 @@ constexpr ConfigOfTarget kConfigs[] = {{kGemm, CheckPart<GemmConfig>},
                                        {kConvBiasActivation, CheckPart<ConvConfig>},
                                        {kConvForwardGraph, CheckPart<ConvConfig>},
                                        {kNormCall, CheckPart<NormConfig>},
+                                       {kAttention, CheckPart<AttentionConfig>},
+                                       {kAttentionDropout, CheckPart<AttentionConfig>},
+                                       {kAttentionBias, CheckPart<AttentionConfig>},
+                                       {kAttentionBiasDropout, CheckPart<AttentionConfig>},
+                                       {kAttentionGrad, CheckPart<AttentionConfig>},
+                                       {kAttentionDropoutGrad, CheckPart<AttentionConfig>},
+                                       {kAttentionBiasGrad, CheckPart<AttentionConfig>},
+                                       {kAttentionBiasDropoutGrad, CheckPart<AttentionConfig>},
                                        {kCholeskyCall, CheckWhole<CholeskyConfig>},
                                        {kTriangularSolveCall, CheckWhole<TriangularSolveConfig>},
                                        {kRadixSortCall, CheckWhole<RadixSortConfig>}};
@@ -398,6 +406,7 @@ std::string ToJson(const LibraryConfig<Config>& config) {
 template absl::StatusOr<LibraryConfig<GemmConfig>> ReadConfig(const Instruction& call);
 template absl::StatusOr<LibraryConfig<ConvConfig>> ReadConfig(const Instruction& call);
 template absl::StatusOr<LibraryConfig<NormConfig>> ReadConfig(const Instruction& call);
+template absl::StatusOr<LibraryConfig<AttentionConfig>> ReadConfig(const Instruction& call);
 template std::string ToJson(const LibraryConfig<GemmConfig>& config);
 template std::string ToJson(const LibraryConfig<ConvConfig>& config);
 template std::string ToJson(const LibraryConfig<FusionConfig>& config);

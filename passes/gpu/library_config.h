@@ -60,11 +60,19 @@ enum class ConvActivation : uint8_t {
 };
 
 enum class NormKind : uint8_t { kInference, kTraining, kBackward };
+// Which scores count: no padding, and of keys none that follow the query.
+enum class AttentionMask : uint8_t { kNone, kPadding, kCausal, kPaddingCausal, kAlibi };
 
 template <>
 struct EnumText<NormKind> {
   static constexpr bool kExact = true;
   static constexpr std::string_view kWords[] = {"LAYER_FWD_INFER", "LAYER_FWD_TRAIN", "LAYER_BWD"};
+};
+template <>
+struct EnumText<AttentionMask> {
+  static constexpr bool kExact = true;
+  static constexpr std::string_view kWords[] = {"NO_MASK", "PADDING", "CAUSAL", "PADDING_CAUSAL",
+                                                "ALIBI"};
 };
 template <>
 struct EnumText<GemmEpilogue> {
@@ -178,6 +186,49 @@ struct NormConfig {
     using N = NormConfig;
     return std::tuple{Always("epsilon", &N::epsilon), Always("algorithm", &N::algorithm),
                       Always("kind", &N::kind)};
+  }
+};
+
+// Products of the forward call are scores = query·key (1) and scores·value (2). Those of the
+// backward one are two gradients of each.
+struct AttentionConfig {
+  static constexpr std::string_view kKey = "cudnn_fmha_backend_config";
+  std::optional<RawJson> algorithm;
+  double fmha_scale = 0;
+  JsonDotDims bmm1, bmm2;
+  double dropout_rate = 0;
+  std::optional<RawJson> intermediate_tensor_shape;
+  int64_t seed = 0;
+  JsonDotDims key_grad, query_grad, value_grad, scores_grad;
+  bool is_flash_attention = false;
+  bool is_causal_mask = false;
+  AttentionMask mask_type = AttentionMask::kNone;
+  bool force_deterministic = false;
+  int32_t sliding_window_length = 0;
+  int32_t max_seg_per_batch = 0;
+  bool is_paged_attention = false;
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using A = AttentionConfig;
+    return std::tuple{Always("algorithm", &A::algorithm),
+                      Always("fmha_scale", &A::fmha_scale),
+                      Always("bmm1_dot_dimension_numbers", &A::bmm1),
+                      Always("bmm2_dot_dimension_numbers", &A::bmm2),
+                      Always("dropout_rate", &A::dropout_rate),
+                      Always("intermediate_tensor_shape", &A::intermediate_tensor_shape),
+                      Always("seed", &A::seed),
+                      Always("bmm1_grad_gemm1_dot_dimension_numbers", &A::key_grad),
+                      Always("bmm1_grad_gemm2_dot_dimension_numbers", &A::query_grad),
+                      Always("bmm2_grad_gemm1_dot_dimension_numbers", &A::value_grad),
+                      Always("bmm2_grad_gemm2_dot_dimension_numbers", &A::scores_grad),
+                      Always("is_flash_attention", &A::is_flash_attention),
+                      Always("is_causal_mask", &A::is_causal_mask),
+                      Always("mask_type", &A::mask_type),
+                      Always("force_deterministic", &A::force_deterministic),
+                      Always("sliding_window_length", &A::sliding_window_length),
+                      Always("max_seg_per_batch", &A::max_seg_per_batch),
+                      Always("is_paged_attention", &A::is_paged_attention)};
   }
 };
 
