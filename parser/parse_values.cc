@@ -84,27 +84,21 @@ bool Parser::ReadValue(int32_t& out) {
 
 // INT | DEC | inf | -inf | nan
 bool Parser::ReadDouble(double& out) {
-  switch (lex_.kind()) {
-    case Tok::kInt:
-      out = token().wide ? static_cast<double>(static_cast<uint64_t>(token().value))
-                         : static_cast<double>(token().value);
-      if (token().overflow && !ToDouble(token().text, out)) {
-        return Fail(token().loc(), "`{}` is out of range for a 64-bit float", token().text);
-      }
-      break;
-    case Tok::kDec: {
-      const std::string_view text = token().text;
-      if (text.find("nan") != std::string_view::npos) {
-        out = std::copysign(std::numeric_limits<double>::quiet_NaN(), text[0] == '-' ? -1.0 : 1.0);
-        break;
-      }
-      if (!ToDouble(text, out))
-        return Fail(token().loc(), "`{}` is out of range for a 64-bit float", text);
-      break;
-    }
-    case Tok::kInf: out = std::numeric_limits<double>::infinity(); break;
-    case Tok::kNegInf: out = -std::numeric_limits<double>::infinity(); break;
-    default: return Unexpected("a number");
+  const Tok kind = lex_.kind();
+  const std::string_view text = token().text;
+  if (kind == Tok::kInt && !token().overflow) {
+    out = token().wide ? static_cast<double>(static_cast<uint64_t>(token().value))
+                       : static_cast<double>(token().value);
+  } else if (kind == Tok::kDec && text.find("nan") != std::string_view::npos) {
+    out = std::copysign(std::numeric_limits<double>::quiet_NaN(), text[0] == '-' ? -1.0 : 1.0);
+  } else if (kind == Tok::kInt || kind == Tok::kDec) {
+    if (!ToDouble(text, out))
+      return Fail(token().loc(), "`{}` is out of range for a 64-bit float", text);
+  } else if (kind == Tok::kInf || kind == Tok::kNegInf) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    out = kind == Tok::kInf ? infinity : -infinity;
+  } else {
+    return Unexpected("a number");
   }
   lex_.Next();
   return true;

@@ -1,5 +1,5 @@
 """What the repository check says of the text of a C++ file: long functions, `default:` in switches over the project's
-vocabularies, wide comments, the names that belong to the file alone.
+enumerations, wide comments, the names that belong to the file alone.
 
 Works on clang-formatted sources with a scanner of its own (strings and comments blanked out, braces followed), so that it
 takes no compiler. Standard library only.
@@ -47,12 +47,32 @@ def functions(code):
         header = position
 
 
+ENUM = re.compile(r"\benum class (\w+)")
+
+
+def enumerations(code):
+    """Names of the `enum class`es that a source defines."""
+    return set(ENUM.findall(code))
+
+
+def without_switches(code):
+    """The code with what is in the braces of its switches as blanks, line for line and column for column."""
+    while match := SWITCH.search(code):
+        start = code.index("{", match.end())
+        end = closing(code, start)
+        inner = re.sub(r"[^\n]", " ", code[match.start():end + 1])
+        code = code[:match.start()] + inner + code[end + 1:]
+    return code
+
+
 def defaults(code, enums):
-    """Lines of `default:` in switches over one of `enums`."""
+    """Lines of `default:` in switches over one of `enums`, whose values are spelled kValue. Switches over numbers, characters
+    and the enumerations of others are left alone."""
+    names = "|".join(sorted(enums))
     for match in SWITCH.finditer(code):
-        body_start = code.index("{", match.end())
-        body = code[body_start:closing(code, body_start)]
-        if re.search(rf"\bcase (?:\w+::)*(?:{'|'.join(enums)})::", body) and (found := re.search(r"\bdefault:", body)):
+        body_start = code.index("{", match.end()) + 1
+        body = without_switches(code[body_start:closing(code, body_start - 1)])
+        if re.search(rf"\bcase (?:\w+::)*(?:{names})::k[A-Z]", body) and (found := re.search(r"\bdefault:", body)):
             yield code.count("\n", 0, body_start + found.start()) + 1
 
 

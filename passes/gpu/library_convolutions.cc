@@ -72,10 +72,11 @@ absl::StatusOr<Instruction*> Activated(const Instruction& call, const ConvConfig
     case ConvActivation::kTanh: return b.Tanh(x);
     case ConvActivation::kElu: return where_positive(b.Expm1(x));
     case ConvActivation::kLeakyRelu: return where_positive(Times(x, config.leakyrelu_alpha, b));
-    default:
-      return Unsupported(call.loc(), "activation_mode {} of `{}` is not known",
-                         Text(config.activation_mode), call.name());
+    case ConvActivation::kReluX:
+    case ConvActivation::kBandPass: break;
   }
+  return Unsupported(call.loc(), "activation_mode {} of `{}` is not known",
+                     Text(config.activation_mode), call.name());
 }
 
 bool IsNarrow(ElementType type) {

@@ -28,12 +28,9 @@ bool IsTextOfKernel(EmitStage stage) {
 }
 
 std::string_view ExtensionOf(EmitStage stage) {
-  switch (stage) {
-    case EmitStage::kLlvm: return "ll";
-    case EmitStage::kAsm: return "s";
-    case EmitStage::kPtx: return "ptx";
-    default: return "txt";
-  }
+  if (stage == EmitStage::kLlvm) return "ll";
+  if (stage == EmitStage::kAsm) return "s";
+  return stage == EmitStage::kPtx ? "ptx" : "txt";
 }
 
 std::string FileOf(const std::string& folder, std::string_view name, EmitStage stage) {

@@ -197,8 +197,11 @@ FlagValues ValuesOf(const XlaFlag& flag) {
                    ? std::string()
                    : fmt::format("expects {}, found `{}`", Join(known, ", "), value);
       });
-    default: return FlagValues::Any();
+    case XlaFlagType::kUnknown:
+    case XlaFlagType::kFloat:
+    case XlaFlagType::kText: break;
   }
+  return FlagValues::Any();
 }
 
 // ---- a pipeline ----

@@ -112,26 +112,22 @@ class Prover {
   void RunBlock(const Block& block, Facts& facts, bool surely) {
     for (const int32_t n : block.nodes) {
       const Node& node = kernel_.nodes[static_cast<size_t>(n)];
-      switch (node.op) {
-        case Op::kLoad: Prove(n, node, node.results[0], facts, surely); break;
-        case Op::kStore: Prove(n, node, node.operands[1], facts, surely); break;
-        case Op::kLoop: {
-          const auto lo = ConstantOf(node.operands[0]), hi = ConstantOf(node.operands[1]);
-          const bool runs = lo && hi && *lo < *hi;
-          RunBlock(kernel_.blocks[static_cast<size_t>(node.blocks[0])], facts, surely && runs);
-          break;
-        }
-        case Op::kIf: {
-          const size_t known = facts.size();
-          AddFacts(node.operands[0], facts);
-          RunBlock(kernel_.blocks[static_cast<size_t>(node.blocks[0])], facts, false);
-          facts.resize(known);
-          AddFacts(node.operands[0], facts, /*holds=*/false);
-          RunBlock(kernel_.blocks[static_cast<size_t>(node.blocks[1])], facts, false);
-          facts.resize(known);
-          break;
-        }
-        default: break;
+      if (node.op == Op::kLoad) {
+        Prove(n, node, node.results[0], facts, surely);
+      } else if (node.op == Op::kStore) {
+        Prove(n, node, node.operands[1], facts, surely);
+      } else if (node.op == Op::kLoop) {
+        const auto lo = ConstantOf(node.operands[0]), hi = ConstantOf(node.operands[1]);
+        const bool runs = lo && hi && *lo < *hi;
+        RunBlock(kernel_.blocks[static_cast<size_t>(node.blocks[0])], facts, surely && runs);
+      } else if (node.op == Op::kIf) {
+        const size_t known = facts.size();
+        AddFacts(node.operands[0], facts);
+        RunBlock(kernel_.blocks[static_cast<size_t>(node.blocks[0])], facts, false);
+        facts.resize(known);
+        AddFacts(node.operands[0], facts, /*holds=*/false);
+        RunBlock(kernel_.blocks[static_cast<size_t>(node.blocks[1])], facts, false);
+        facts.resize(known);
       }
     }
   }
