@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/cord.h"
 #include "lib/support/strings.h"
 #include "passes/pipelines.h"
 
@@ -68,6 +69,14 @@ constexpr LeftOut kLeftOut[] = {
      "there is no Triton; `gpu-epilogue-fusion` makes kernels of products and what follows them"},
 };
 
+// What MissingPass finds again.
+constexpr char kMissingPassUrl[] = "hlo/missing-pass";
+
+absl::Status Missing(std::string_view name, absl::Status error) {
+  error.SetPayload(kMissingPassUrl, absl::Cord(std::string(name)));
+  return error;
+}
+
 }  // namespace
 
 bool IsXlaPass(std::string_view name) {
@@ -89,14 +98,22 @@ const PassInfo* FindPass(std::string_view name) {
 absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc) {
   if (const PassInfo* info = FindPass(name)) return info;
   for (const LeftOut& pass : kLeftOut) {
-    if (pass.name == name)
-      return Unsupported(loc, "pass `{}` of XLA is not implemented: {}", name, pass.reason);
+    if (pass.name == name) {
+      return Missing(
+          name, Unsupported(loc, "pass `{}` of XLA is not implemented: {}", name, pass.reason));
+    }
   }
-  if (IsXlaPass(name)) return Unsupported(loc, "pass `{}` of XLA is not implemented yet", name);
+  if (IsXlaPass(name))
+    return Missing(name, Unsupported(loc, "pass `{}` of XLA is not implemented yet", name));
   std::vector<std::string_view> names;
   for (const PassInfo& info : kPasses) names.push_back(info.name);
   for (const NamedPipeline& pipeline : AllPipelines()) names.push_back(pipeline.name);
-  return Error(loc, "unknown pass `{}`{}", name, DidYouMean(name, names));
+  return Missing(name, Error(loc, "unknown pass `{}`{}", name, DidYouMean(name, names)));
+}
+
+std::optional<std::string> MissingPass(const absl::Status& error) {
+  const auto name = error.GetPayload(kMissingPassUrl);
+  return name ? std::optional(std::string(*name)) : std::nullopt;
 }
 
 std::string_view Text(PassGroup group) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +48,8 @@ std::span<const PassInfo> AllPasses();
 const PassInfo* FindPass(std::string_view name);
 // As FindPass; a miss is an error with a suggestion: kUnimplemented for a pass that XLA has.
 absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc = {});
+// The name that an error of GetPass is about, or one of a pipeline with it; other errors: none.
+std::optional<std::string> MissingPass(const absl::Status& error);
 // Whether XLA's hlo-opt has, or had, a pass of this name.
 bool IsXlaPass(std::string_view name);
 std::string_view Text(PassGroup group);

@@ -15,6 +15,7 @@
 #include "lib/support/time_trace.h"
 #include "parser/parser.h"
 #include "passes/pipelines.h"
+#include "passes/registry.h"
 #include "tools/opt/bisect_command.h"
 #include "tools/opt/dump_index.h"
 #include "tools/opt/emit.h"
@@ -157,14 +158,8 @@ class Session {
     absl::StatusOr<Pipeline> pipeline = options_.gpu_pass_flags.Parse(source.text(), *gpu);
     if (!pipeline.ok()) {
       // The words that XLA's tool says, for who looks for them.
-      const std::string message = Render(pipeline.status(), nullptr);
-      const size_t quote = message.find("pass `");
-      if (message.find("unknown pass `") != std::string::npos ||
-          pipeline.status().code() == absl::StatusCode::kUnimplemented) {
-        const size_t begin = quote + 6;
-        WriteStderr(fmt::format("INVALID_ARGUMENT: Pass {} not found.\n",
-                                message.substr(begin, message.find('`', begin) - begin)));
-      }
+      if (const std::optional<std::string> missing = MissingPass(pipeline.status()))
+        WriteStderr(fmt::format("INVALID_ARGUMENT: Pass {} not found.\n", *missing));
       return ReportError(pipeline.status(), &source);
     }
     pipeline_ = *std::move(pipeline);
