@@ -20,9 +20,9 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kWorkspace = 4 << 20, kWorkspaceOfHopper = 32 << 20;
-constexpr double kHopper = 9;
+constexpr CudaCapability kHopper = {9, 0};
 // The first that multiplies f8, and the first that takes matrices of them as they lie.
-constexpr double kAda = 8.9, kBlackwell = 10;
+constexpr CudaCapability kAda = {8, 9}, kBlackwell = {10, 0};
 
 using Config = LibraryConfig<GemmConfig>;
 
@@ -31,11 +31,10 @@ bool IsBroadcast(const Instruction& x) { return x.opcode() == Opcode::kBroadcast
 class GemmRewriter {
  public:
   GemmRewriter(Computation& computation, const CublasGemmRewriterOptions& options,
-               double capability, PassContext& context)
+               PassContext& context)
       : computation_(computation),
         options_(options),
-        capability_(capability),
-        workspace_(capability >= kHopper ? kWorkspaceOfHopper : kWorkspace),
+        workspace_(options.compute_capability >= kHopper ? kWorkspaceOfHopper : kWorkspace),
         context_(context) {}
 
   absl::StatusOr<bool> Run() {
@@ -135,8 +134,8 @@ class GemmRewriter {
     Decision may = Yes();
     if (dot->operand_count() != 2 || !lhs || !rhs) may = No("its operands are not made of f8");
     if (may) may = IsF8Product(*dot, *lhs, *rhs);
-    if (may && capability_ < kAda) may = No("the library multiplies no f8 there");
-    if (may) may = FitsLt(*dot, capability_);
+    if (may && options_.compute_capability < kAda) may = No("the library multiplies no f8 there");
+    if (may) may = FitsLt(*dot, options_.compute_capability);
     if (may && IsSmall(*dot)) may = No("it is too small for a library");
     if (!may) {
       context_.Missed(*dot, may.reason());
@@ -146,7 +145,8 @@ class GemmRewriter {
     Rewriter b(&computation_, context_);
     b.set_origin(dot);
     const uint32_t first_new = dot->module().id_limit();
-    const F8Factors factors = F8FactorsOf(*dot, *lhs, *rhs, capability_ >= kBlackwell, b);
+    const F8Factors factors =
+        F8FactorsOf(*dot, *lhs, *rhs, options_.compute_capability >= kBlackwell, b);
     Config config = ConfigOf(*dot, factors.lhs->shape(), factors.rhs->shape(), factors.attrs);
     config.config.scale_mode = GemmConfig::kTensorScales;
     CustomCallAttrs call;
@@ -210,7 +210,7 @@ class GemmRewriter {
       rhs = b.Convert(rhs, ElementType::kBF16);
       attrs.algorithm = DotAlgorithm::kUnset;
     }
-    const bool lt = options_.enable_cublaslt && FitsLt(dot, capability_);
+    const bool lt = options_.enable_cublaslt && FitsLt(dot, options_.compute_capability);
     const Config config = ConfigOf(dot, lhs->shape(), rhs->shape(), attrs);
     CustomCallAttrs call;
     call.custom_call_target = std::string(lt ? kLtMatmul : kGemm);
@@ -627,7 +627,6 @@ class GemmRewriter {
 
   Computation& computation_;
   const CublasGemmRewriterOptions& options_;
-  const double capability_;
   const int64_t workspace_;
   PassContext& context_;
   std::vector<Instruction*> with_aux_;  // calls that yield two values
@@ -654,13 +653,12 @@ absl::Status CheckOptions(const CublasGemmRewriterOptions& options) {
 
 absl::StatusOr<bool> CublasGemmRewriter::Run(Module& module, PassContext& context) {
   RETURN_IF_ERROR(CheckOptions(options_));
-  ASSIGN_OR_RETURN(const double capability, ComputeCapability(options_.compute_capability));
   bool changed = false;
   for (Computation* computation :
        context.NonFusionComputations(module, {Opcode::kDot, Opcode::kCustomCall})) {
     if (!MayHoldCalls(*computation)) continue;
     ASSIGN_OR_RETURN(const bool computation_changed,
-                     GemmRewriter(*computation, options_, capability, context).Run());
+                     GemmRewriter(*computation, options_, context).Run());
     changed |= computation_changed;
   }
   return changed;

@@ -49,6 +49,7 @@
 #include <string>
 
 #include "passes/pass.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
@@ -57,7 +58,7 @@ struct CublasGemmRewriterOptions {
   int64_t gemm_rewrite_size_threshold = 100;
   bool allow_excess_precision = false;
   std::string bias_mode = "bias";
-  std::string compute_capability = "8.0";
+  CudaCapability compute_capability;
   std::string dtype = "non_fp8";
 
   static auto Fields() {

@@ -1,7 +1,6 @@
 #include "passes/gpu/matrix_products.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "lib/support/contains.h"
 #include "lib/support/status.h"
@@ -12,7 +11,7 @@ namespace {
 using enum ElementType;
 
 constexpr int64_t kMostBatches = 65535, kMostColumns = 4194240;
-constexpr double kAmpere = 8;
+constexpr CudaCapability kAmpere = {8, 0};
 constexpr ElementType kEpilogueTypes[] = {kF8E4M3FN, kF8E5M2, kF16, kBF16, kF32, kF64};
 
 // Types of both operands, and of results.
@@ -88,7 +87,7 @@ bool IsProductType(ElementType lhs, ElementType rhs, ElementType result) {
          });
 }
 
-Decision FitsLt(const Instruction& dot, double compute_capability) {
+Decision FitsLt(const Instruction& dot, CudaCapability compute_capability) {
   const MatrixProduct product = MatrixProductOf(dot);
   if (product.batches > kMostBatches) return No("it has {} batches", product.batches);
   const bool may_be_wide = dot.shape().element_type() != kC64 || compute_capability >= kAmpere;
@@ -97,14 +96,5 @@ Decision FitsLt(const Instruction& dot, double compute_capability) {
 }
 
 bool IsEpilogueType(ElementType type) { return Contains(kEpilogueTypes, type); }
-
-absl::StatusOr<double> ComputeCapability(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end || value <= 0)
-    return Error("compute_capability `{}` is no number such as 8.0", text);
-  return value;
-}
 
 }  // namespace hlo

@@ -1,11 +1,9 @@
 // Which dots are products that cuBLAS knows.
 #pragma once
 
-#include <string_view>
-
-#include "absl/status/statusor.h"
 #include "lib/ir/module.h"
 #include "lib/support/decision.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
@@ -26,11 +24,8 @@ Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors);
 bool IsProductType(ElementType lhs, ElementType rhs, ElementType result);
 // Whether cublasLt computes what cuBLAS does: its batches are counted in 16 bits, and the columns
 // of c64 are bounded before Ampere.
-Decision FitsLt(const Instruction& dot, double compute_capability);
+Decision FitsLt(const Instruction& dot, CudaCapability compute_capability);
 // Whether it adds vectors and applies functions to results of this type.
 bool IsEpilogueType(ElementType type);
-
-// "8.0" as a number.
-absl::StatusOr<double> ComputeCapability(std::string_view text);
 
 }  // namespace hlo

@@ -21,11 +21,14 @@ bool TakeNumber(std::string_view& text, int& number) {
 absl::Status ParseOption(const OptionText& text, CudaCapability& out) {
   std::string_view rest = text.value;
   CudaCapability read;
-  bool is_read = TakeNumber(rest, read.generation) && rest.starts_with('.');
-  if (is_read) rest.remove_prefix(1);
-  is_read = is_read && TakeNumber(rest, read.revision) && read.generation > 0 &&
-            (rest.empty() || rest == "a" || rest == "f");
-  if (!is_read)
+  bool is_read = TakeNumber(rest, read.generation);
+  if (is_read && rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    is_read = TakeNumber(rest, read.revision);
+  } else {
+    read = {read.generation / 10, read.generation % 10};
+  }
+  if (!is_read || read.generation == 0 || !(rest.empty() || rest == "a" || rest == "f"))
     return Error(text.loc, "option `{}` expects {}, found `{}`", text.name, OptionType(read),
                  text.value);
   out = read;

@@ -3,8 +3,8 @@
 //   --passes=cudnn_pad_for_convolutions{compute_capability=7.5}
 //
 // Read as XLA and NVIDIA write it: two numbers, perhaps with the letter of a set of features that
-// only this GPU (`9.0a`) or its family (`10.0f`) has, which no pass asks about. What a compiler of
-// CUDA calls `sm_90` is 9.0; `90` and `9` are errors.
+// only this GPU (`9.0a`) or its family (`10.0f`) has, which no pass asks about; or as a compiler of
+// CUDA does in `sm_90a` and `sm_100`, where the last digit is the second number. `9` is an error.
 #pragma once
 
 #include <compare>
