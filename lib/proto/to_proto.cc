@@ -6,6 +6,7 @@
 #include "lib/proto/schema.h"
 #include "lib/support/saturate.h"
 #include "lib/support/status.h"
+#include "lib/types/elided.h"
 
 namespace hlo {
 namespace {
@@ -27,11 +28,6 @@ void WriteOwnAttributes(const FieldWriter& io, const Instruction& instruction) {
 #include "lib/ops/ops.def"
   };
   kWriters[static_cast<size_t>(instruction.opcode())](io, instruction.attrs_ptr());
-}
-
-bool HoldsElided(const Literal& literal) {
-  return literal.is_elided() ||
-         std::any_of(literal.elements().begin(), literal.elements().end(), HoldsElided);
 }
 
 absl::Status CheckNoneElided(const Module& module) {

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/match/pattern.h"
 #include "lib/support/contains.h"
+#include "lib/support/round.h"
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 
@@ -98,7 +99,7 @@ Instruction* WithMinorContracted(Instruction* x, const DimVec& batch, int64_t& c
   return x;
 }
 
-int64_t Aligned(int64_t size) { return (size + kF8Alignment - 1) / kF8Alignment * kF8Alignment; }
+int64_t Aligned(int64_t size) { return RoundUp(size, kF8Alignment); }
 
 Shape AlignedShape(Shape shape, const DimVec& batch) {
   for (int d = 0; d < shape.rank(); ++d) {
