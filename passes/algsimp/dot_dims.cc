@@ -1,6 +1,7 @@
 #include "passes/algsimp/dot_dims.h"
 
 #include "lib/support/contains.h"
+#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo::algsimp {
@@ -64,9 +65,7 @@ bool IsUnreduced(const Sharding::Leaf& leaf) {
 bool IsLeftUnreduced(const Instruction& dot) {
   if (!dot.has_one_user()) return false;
   const Instruction& user = *dot.uses()[0].user;
-  if (user.opcode() != Opcode::kCustomCall ||
-      user.attrs<CustomCallAttrs>().custom_call_target != "Sharding")
-    return false;
+  if (!IsCustomCall(user, "Sharding")) return false;
   if (user.sharding() != nullptr && !user.sharding()->is_tuple &&
       IsUnreduced(user.sharding()->leaves[0]))
     return true;

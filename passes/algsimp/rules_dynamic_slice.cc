@@ -3,6 +3,7 @@
 
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -194,8 +195,7 @@ bool MovesToHost(const Instruction* x) {
   while (x->opcode() == Opcode::kReshape || x->opcode() == Opcode::kBitcast ||
          x->opcode() == Opcode::kCopy)
     x = x->operand(0);
-  return x->opcode() == Opcode::kCustomCall &&
-         x->attrs<CustomCallAttrs>().custom_call_target == "MoveToHost";
+  return IsCustomCall(*x, "MoveToHost");
 }
 
 // dynamic-update-slice(broadcast(v), u, constants)  =>  pad(u, v)

@@ -1,6 +1,7 @@
 // Rules for fixed layouts: what moves no byte is a bitcast. Rooted at transpose and custom-call.
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -16,8 +17,8 @@ Instruction* TransposeToBitcast(Instruction* transpose, Rewriter& rewriter) {
 
 // LayoutConstraint(x)  =>  x, or a copy in the wanted layout
 Instruction* LayoutConstraint(Instruction* call, Rewriter& rewriter) {
-  if (call->attrs<CustomCallAttrs>().custom_call_target != "LayoutConstraint" ||
-      call->operand_count() != 1 || !Compatible(call->operand(0)->shape(), call->shape()))
+  if (!IsCustomCall(*call, "LayoutConstraint") || call->operand_count() != 1 ||
+      !Compatible(call->operand(0)->shape(), call->shape()))
     return nullptr;
   Instruction* x = call->operand(0);
   if (x->shape() == call->shape()) return x;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/algsimp/rules.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -55,9 +56,7 @@ Instruction* CopyToSame(Instruction* copy, Rewriter&) {
 
 // SliceToDynamic(elements of PadToStatic(x))  =>  x
 Instruction* DynamicRoundTrip(Instruction* call, Rewriter&) {
-  if (call->attrs<CustomCallAttrs>().custom_call_target != "SliceToDynamic" ||
-      call->operand_count() == 0)
-    return nullptr;
+  if (!IsCustomCall(*call, "SliceToDynamic") || call->operand_count() == 0) return nullptr;
   const Instruction* padded = nullptr;
   for (int i = 0; i < call->operand_count(); ++i) {
     const Instruction* element = call->operand(i);
@@ -66,10 +65,7 @@ Instruction* DynamicRoundTrip(Instruction* call, Rewriter&) {
     if (padded != nullptr && element->operand(0) != padded) return nullptr;
     padded = element->operand(0);
   }
-  if (padded->opcode() != Opcode::kCustomCall ||
-      padded->attrs<CustomCallAttrs>().custom_call_target != "PadToStatic" ||
-      padded->operand_count() != 1)
-    return nullptr;
+  if (!IsCustomCall(*padded, "PadToStatic") || padded->operand_count() != 1) return nullptr;
   return padded->operand(0)->shape() == call->shape() ? padded->operand(0) : nullptr;
 }
 

@@ -4,14 +4,10 @@
 
 #include "lib/ir/builder.h"
 #include "lib/ops/opcode_set.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
-
-bool IsTarget(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == target;
-}
 
 // Starts that hold their operand itself.
 constexpr OpcodeSet kForwardingStarts = {Opcode::kAllGatherStart, Opcode::kCollectivePermuteStart};
@@ -20,12 +16,12 @@ constexpr OpcodeSet kTheirDones = {Opcode::kAllGatherDone, Opcode::kCollectivePe
 bool Begins(const Instruction& instruction, bool dense) {
   return (dense && kForwardingStarts.Has(instruction.opcode())) ||
          instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv ||
-         IsTarget(instruction, "Pin") || IsTarget(instruction, "CreateBuffer");
+         IsCustomCall(instruction, "Pin") || IsCustomCall(instruction, "CreateBuffer");
 }
 
 bool Ends(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kSendDone || instruction.opcode() == Opcode::kRecvDone ||
-         IsTarget(instruction, "Unpin") || kTheirDones.Has(instruction.opcode());
+         IsCustomCall(instruction, "Unpin") || kTheirDones.Has(instruction.opcode());
 }
 
 // Gives the buffer that it takes, updated.

@@ -9,6 +9,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ir/name_uniquer.h"
 #include "lib/support/decision.h"
+#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
@@ -16,11 +17,6 @@ namespace {
 
 constexpr std::string_view kMarkedComputation = "xla_call_marked_computation";
 constexpr std::string_view kMarkedInstruction = "xla_call_marked_instruction_name";
-
-bool IsMarker(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == target;
-}
 
 using MemberSet = absl::flat_hash_set<const Instruction*>;
 
@@ -212,8 +208,8 @@ class Outliner {
  public:
   Outliner(const Computation& computation, PassContext& context) : context_(context) {
     for (Instruction* instruction : computation.PostOrder()) {
-      if (IsMarker(*instruction, kCallBegins)) begins_.push_back(instruction);
-      if (IsMarker(*instruction, kCallEnds)) ends_.push_back(instruction);
+      if (IsCustomCall(*instruction, kCallBegins)) begins_.push_back(instruction);
+      if (IsCustomCall(*instruction, kCallEnds)) ends_.push_back(instruction);
     }
   }
 
@@ -228,7 +224,7 @@ class Outliner {
       RETURN_IF_ERROR(CheckMarker(*begin, /*begins=*/true));
       Block block(begin, end);
       for (const Instruction* member : block.members()) {
-        if (IsMarker(*member, kCallBegins) && absl::c_linear_search(begins_, member))
+        if (IsCustomCall(*member, kCallBegins) && absl::c_linear_search(begins_, member))
           return Error(member->loc(),
                        "the call of `{}` begins in that of `{}`, but does not end there",
                        FrontendAttribute(*member, kMarkedComputation),

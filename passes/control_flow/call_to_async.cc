@@ -20,10 +20,6 @@ constexpr double kWorthWaking = 5e-6;
 
 using CallSet = absl::flat_hash_set<const Instruction*>;
 
-bool IsCustomCall(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall;
-}
-
 // One computation with marked calls.
 class PairMaker {
  public:
@@ -110,7 +106,7 @@ class PairMaker {
   bool HasCompany(absl::Span<Instruction* const> order, size_t at) const {
     for (size_t i = at + 1; i < order.size() && !Uses(*order[i], order[at]); ++i) {
       const Instruction& other = *order[i];
-      if (!BackgroundThreadOf(other).empty() || IsCustomCall(other) ||
+      if (!BackgroundThreadOf(other).empty() || other.opcode() == Opcode::kCustomCall ||
           durations_.Of(other) >= kWorthWaking)
         return true;
     }

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
@@ -14,11 +15,6 @@ constexpr int64_t kHostSpace = 5;
 bool IsInHostMemory(const Instruction& value) {
   const Layout* layout = value.shape().layout_or_null();
   return layout != nullptr && layout->memory_space == kHostSpace;
-}
-
-bool IsCallOf(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == target;
 }
 
 // Whether an update takes what `value` is, arranged anew.
@@ -44,8 +40,8 @@ bool IsSliced(const Instruction& value) {
 // Whether the body takes slices from the host, or writes some there, by calls that say so.
 bool MovesSlices(const Computation& body) {
   for (const Instruction* call : body.instructions()) {
-    if ((IsCallOf(*call, "MoveToHost") && IsWrittenInto(*call)) ||
-        (IsCallOf(*call, "MoveToDevice") && IsSliced(*call->operand(0))))
+    if ((IsCustomCall(*call, "MoveToHost") && IsWrittenInto(*call)) ||
+        (IsCustomCall(*call, "MoveToDevice") && IsSliced(*call->operand(0))))
       return true;
   }
   return false;

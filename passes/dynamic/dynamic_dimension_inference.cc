@@ -65,11 +65,6 @@ absl::Status AnswerSize(SizeInference& in, DynamicSizes& sizes, Instruction* get
 
 }  // namespace
 
-bool IsCustomCallTo(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == target;
-}
-
 SizeInference::SizeInference(Module& module, const InferenceOptions& options, DynamicSizes& sizes,
                              std::vector<Computation*>& seen)
     : module_(module), options_(options), sizes_(sizes), seen_(seen) {

@@ -22,7 +22,7 @@ bool IsAboutDynamicShapes(const Module& module) {
       if (instruction->shape().has_dynamic_dims() ||
           instruction->opcode() == Opcode::kSetDimensionSize ||
           instruction->opcode() == Opcode::kGetDimensionSize ||
-          IsCustomCallTo(*instruction, "SetBound"))
+          IsCustomCall(*instruction, "SetBound"))
         return true;
     }
   }

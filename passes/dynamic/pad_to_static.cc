@@ -65,7 +65,7 @@ void FollowRoot(const Instruction& root, int64_t leaf, std::vector<LeafOfValue>&
 
 bool TakesDynamic(const Instruction& reader, const SupportOf& support) {
   for (const std::string_view target : kKeepDynamic) {
-    if (IsCustomCallTo(reader, target)) return true;
+    if (IsCustomCall(reader, target)) return true;
   }
   return support && support(reader) != DynamismSupport::kNone;
 }
@@ -137,7 +137,7 @@ absl::Status SizeInference::PadToStatic(Instruction* value) {
   int64_t leaf = 0;
   Instruction* padded = PaddedPart(value, leaf, pads);
   for (const Use& use : uses) {
-    if (!IsCustomCallTo(*use.user, "PadToStatic"))
+    if (!IsCustomCall(*use.user, "PadToStatic"))
       use.user->ReplaceOperand(use.operand_index, padded);
   }
   if (value->is_root()) value->parent()->set_root(padded);

@@ -97,10 +97,10 @@ absl::StatusOr<bool> FitOperands(Instruction* instruction, const SupportOf& supp
 bool OnlyTellsSize(const Instruction& instruction, const DynamicSizes& sizes) {
   if (instruction.opcode() == Opcode::kSetDimensionSize)
     return !HasUnknownSize(instruction, sizes) && !HasUnknownSize(*instruction.operand(0), sizes);
-  if (IsCustomCallTo(instruction, "SetBound"))
+  if (IsCustomCall(instruction, "SetBound"))
     return instruction.operand_count() > 0 &&
            Compatible(instruction.shape(), instruction.operand(0)->shape());
-  return (IsCustomCallTo(instruction, "SliceToDynamic") && sizes.HasAny(&instruction));
+  return (IsCustomCall(instruction, "SliceToDynamic") && sizes.HasAny(&instruction));
 }
 
 absl::StatusOr<bool> AnswerRest(Computation& computation, DynamicSizes& sizes) {

@@ -6,6 +6,7 @@
 
 #include "passes/dynamic/dynamic_dimension_inference.h"
 #include "passes/dynamic/size_math.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 
@@ -95,7 +96,5 @@ absl::Status InferWhile(SizeInference& in, Instruction* loop);
 absl::Status InferConditional(SizeInference& in, Instruction* conditional);
 absl::Status InferCall(SizeInference& in, Instruction* call);
 absl::Status InferCustomCall(SizeInference& in, Instruction* call);
-
-bool IsCustomCallTo(const Instruction& instruction, std::string_view target);
 
 }  // namespace hlo

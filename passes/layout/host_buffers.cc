@@ -26,7 +26,7 @@ bool IsZero(const Instruction& broadcast) {
 // What can be allocated in the memory of the host, under other forms perhaps.
 bool CanBeAllocated(const Instruction* value) {
   while (OnlyChangesForm(*value) || IsMoveToHost(*value)) value = value->operand(0);
-  return value->opcode() == Opcode::kBroadcast || HasCustomCallTarget(*value, kAllocateBuffer);
+  return value->opcode() == Opcode::kBroadcast || IsCustomCall(*value, kAllocateBuffer);
 }
 
 // The condition of a loop may hand on what the body updates, not compute on it.
@@ -82,7 +82,7 @@ absl::Status HostBuffers::Take(const Wanted& wanted, const Instruction& update) 
     CopyToHost(wanted.edge);
   } else if (kPassing.Has(opcode) || OnlyChangesForm(*value) || IsMoveToHost(*value)) {
     PassOn(place);
-  } else if (HasCustomCallTarget(*value, kAllocateBuffer)) {
+  } else if (IsCustomCall(*value, kAllocateBuffer)) {
     TakeAllocation(wanted.edge);
   } else if (!walk_.Has(place)) {
     return NotAllocated(update, *value);

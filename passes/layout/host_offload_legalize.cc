@@ -45,7 +45,7 @@ bool IsTop(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kBroadcast)
     return instruction.operand(0)->IsConstant() &&
            instruction.operand(0)->shape().IsEffectiveScalar();
-  return IsMoveToHost(instruction) || HasCustomCallTarget(instruction, "AllocateBuffer");
+  return IsMoveToHost(instruction) || IsCustomCall(instruction, "AllocateBuffer");
 }
 
 // Of a parameter: with what the loop begins; itself in the entry.

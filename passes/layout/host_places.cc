@@ -134,7 +134,7 @@ class Steps {
 };
 
 bool IsAnnotation(const Instruction& instruction, std::string_view target) {
-  return HasCustomCallTarget(instruction, target) && instruction.operand_count() == 1 &&
+  return IsCustomCall(instruction, target) && instruction.operand_count() == 1 &&
          instruction.shape().IsArray() &&
          Compatible(instruction.operand(0)->shape(), instruction.shape()) &&
          !instruction.parent()->is_fusion() && !IsAsyncBody(*instruction.parent());
@@ -152,11 +152,6 @@ void HostEdge::Redirect(Instruction* value) const {
 
 std::vector<HostStep> StepsAfter(const HostPlace& place) { return Steps(place).Find(); }
 
-bool HasCustomCallTarget(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == target;
-}
-
 bool IsMoveToHost(const Instruction& instruction) {
   return IsAnnotation(instruction, "MoveToHost");
 }
@@ -166,8 +161,7 @@ bool IsMoveToDevice(const Instruction& instruction) {
 }
 
 bool SplitsWords(const Instruction& instruction) {
-  return HasCustomCallTarget(instruction, "X64SplitLow") ||
-         HasCustomCallTarget(instruction, "X64SplitHigh");
+  return IsCustomCall(instruction, "X64SplitLow") || IsCustomCall(instruction, "X64SplitHigh");
 }
 
 bool OnlyChangesForm(const Instruction& instruction) {

@@ -17,6 +17,7 @@
 
 #include "lib/ir/module.h"
 #include "lib/types/shape_util.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 
@@ -57,7 +58,6 @@ std::vector<HostStep> StepsAfter(const HostPlace& place);
 // asynchronously by itself.
 bool IsMoveToHost(const Instruction& instruction);
 bool IsMoveToDevice(const Instruction& instruction);
-bool HasCustomCallTarget(const Instruction& instruction, std::string_view target);
 
 // Custom calls for halves of 64-bit values, which the device takes apart.
 bool SplitsWords(const Instruction& instruction);

@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/ops/attrs.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
@@ -74,8 +75,7 @@ bool IsRowMajorConvolution(const Instruction& convolution) {
 bool IsRowMajorKernel(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kDot) return IsRowMajorDot(instruction);
   if (instruction.opcode() == Opcode::kConvolution) return IsRowMajorConvolution(instruction);
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == "TopK";
+  return IsCustomCall(instruction, "TopK");
 }
 
 // A vector times a matrix goes down the columns of the matrix, operand 1.

@@ -6,6 +6,7 @@
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/region.h"
 #include "lib/ir/async_chain.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
@@ -60,8 +61,7 @@ bool LiesOnHost(Shape shape) {
 }
 
 bool IsAllocation(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == "AllocateBuffer";
+  return IsCustomCall(instruction, "AllocateBuffer");
 }
 
 // Says what its bits mean, so the type of its result is no matter of precision.

@@ -1,13 +1,13 @@
 #include "passes/schedule/control_dep_rewriter.h"
 
 #include "lib/analysis/reachability.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
 
 bool AsksForEdge(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == "control_dep";
+  return IsCustomCall(instruction, "control_dep");
 }
 
 absl::Status Check(const Instruction& call) {

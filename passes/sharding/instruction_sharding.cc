@@ -183,11 +183,6 @@ bool ImproveElement(Instruction& instruction, int64_t element, TiledSharding pro
   return true;
 }
 
-bool IsCustomCall(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == target;
-}
-
 bool IsElementwise(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kMap) {

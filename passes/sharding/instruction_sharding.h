@@ -4,6 +4,7 @@
 
 #include "lib/ir/module.h"
 #include "passes/sharding/sharding_merge.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 
@@ -49,7 +50,6 @@ bool Improve(Instruction& instruction, const TiledSharding& proposed, ImproveOpt
 bool ImproveElement(Instruction& instruction, int64_t element, TiledSharding proposed,
                     ImproveOptions options);
 
-bool IsCustomCall(const Instruction& instruction, std::string_view target);
 // As IsElementwise of the opcode, with those of which it depends on more.
 bool IsElementwise(const Instruction& instruction);
 // One user, the root of the computation not counted.

@@ -6,6 +6,7 @@
 
 #include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
+#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
@@ -27,9 +28,7 @@ std::string_view TargetFor(std::string_view placement) {
 }
 
 std::string_view TargetInsteadOf(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kCustomCall ||
-      instruction.attrs<CustomCallAttrs>().custom_call_target != "annotate_device_placement")
-    return "";
+  if (!IsCustomCall(instruction, "annotate_device_placement")) return "";
   return TargetFor(FrontendAttribute(instruction, "_xla_buffer_placement"));
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/analysis/side_effects.h"
 #include "passes/util/constrained_layout.h"
+#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
@@ -224,9 +225,7 @@ class DeadCode {
 
   // custom-call Sharding says something about its operand; it goes only with a producer of its own.
   static bool AnnotatesOperand(const Instruction& instruction) {
-    if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0)
-      return false;
-    if (instruction.attrs<CustomCallAttrs>().custom_call_target != "Sharding") return false;
+    if (!IsCustomCall(instruction, "Sharding") || instruction.operand_count() == 0) return false;
     const Instruction* operand = instruction.operand(0);
     return operand->is_root() || operand->opcode() == Opcode::kParameter ||
            operand->use_count() > 1;
@@ -246,10 +245,9 @@ class DeadCode {
 
   // The program itself says that the effect is none.
   static bool IsPermitted(const Instruction& instruction) {
-    const bool may_say =
-        instruction.opcode() == Opcode::kCustomCall
-            ? instruction.attrs<CustomCallAttrs>().custom_call_target == "tpu_custom_call"
-            : IsStepOfAsync(instruction.opcode());
+    const bool may_say = instruction.opcode() == Opcode::kCustomCall
+                             ? IsCustomCall(instruction, "tpu_custom_call")
+                             : IsStepOfAsync(instruction.opcode());
     return may_say && SaysOfRemoval(instruction, "true");
   }
 

@@ -1,14 +1,14 @@
 #include "passes/simplify/zero_sized_hlo_elimination.h"
 
 #include "lib/analysis/side_effects.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
 
 // Marks a change of view only; it is declared with a side effect to survive dce.
 bool IsShardyShapeMarker(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == "xla.sdy.LocalToGlobalShape";
+  return IsCustomCall(instruction, "xla.sdy.LocalToGlobalShape");
 }
 
 bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) {

@@ -4,13 +4,10 @@
 #include "lib/analysis/device_groups.h"
 #include "lib/support/status.h"
 #include "passes/spmd/rules.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
-
-bool IsCallOf(const Instruction& call, std::string_view target) {
-  return call.attrs<CustomCallAttrs>().custom_call_target == target;
-}
 
 // From here on, each device has what it has: under another shape, divided in another way.
 absl::StatusOr<Parts> ChangeRegion(Partitioner& partitioner, const Instruction& old) {
@@ -29,7 +26,7 @@ absl::StatusOr<Parts> ChangeRegion(Partitioner& partitioner, const Instruction& 
   SpmdCode& code = partitioner.code();
   Instruction* value = parts.value;
   const Shape whole = old.operand(0)->shape();
-  if (IsCallOf(old, "SPMDFullToShardShape")) {
+  if (IsCustomCall(old, "SPMDFullToShardShape")) {
     for (int64_t d = 0; d < whole.rank(); ++d)
       value = code.Masked(value, *parts.leaves[0], whole, d, code.Zero(whole.element_type()));
   }
@@ -41,15 +38,15 @@ bool IsPlacement(const Instruction& call) {
   return absl::c_any_of(
       std::initializer_list<std::string_view>{"MoveToHost", "MoveToDevice", "PinToDevice",
                                               "PinToDeviceSram", "annotate_device_placement"},
-      [&](std::string_view target) { return IsCallOf(call, target); });
+      [&](std::string_view target) { return IsCustomCall(call, target); });
 }
 
 absl::StatusOr<Parts> DivideCustomCall(Partitioner& partitioner, const Instruction& old) {
   if (old.operand_count() != 1) return RunWhole(partitioner, old);
-  if (IsCallOf(old, "Sharding")) return partitioner.parts(old.operand(0));
-  if (IsCallOf(old, "SPMDFullToShardShape") || IsCallOf(old, "SPMDShardToFullShape"))
+  if (IsCustomCall(old, "Sharding")) return partitioner.parts(old.operand(0));
+  if (IsCustomCall(old, "SPMDFullToShardShape") || IsCustomCall(old, "SPMDShardToFullShape"))
     return ChangeRegion(partitioner, old);
-  if (IsCallOf(old, "TopK")) return DivideTopK(partitioner, old);
+  if (IsCustomCall(old, "TopK")) return DivideTopK(partitioner, old);
   if (IsPlacement(old) && SameDimensions(old.shape(), old.operand(0)->shape())) {
     // As the operand is divided: nothing is put between them.
     const Parts& parts = partitioner.parts(old.operand(0));

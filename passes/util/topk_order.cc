@@ -1,6 +1,7 @@
 #include "passes/util/topk_order.h"
 
 #include "lib/ir/builder.h"
+#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {
@@ -38,10 +39,9 @@ bool IsCutOf(const Shape& x, const Shape& values, const Shape& places) {
 bool IsTopk(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kTopK)
     return !instruction.operand(0)->shape().has_dynamic_dims();
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == "TopK" &&
-         instruction.call_count() == 1 && instruction.operand_count() == 1 &&
-         instruction.shape().IsTuple() && instruction.shape().element_count_of_tuple() == 2 &&
+  return IsCustomCall(instruction, "TopK") && instruction.call_count() == 1 &&
+         instruction.operand_count() == 1 && instruction.shape().IsTuple() &&
+         instruction.shape().element_count_of_tuple() == 2 &&
          IsCutOf(instruction.operand(0)->shape(), instruction.shape().element(0),
                  instruction.shape().element(1)) &&
          !instruction.operand(0)->shape().has_dynamic_dims();
