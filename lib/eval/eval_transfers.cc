@@ -4,6 +4,8 @@
 #include "lib/eval/communicator.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/host_feed.h"
+#include "lib/ir/computation.h"
+#include "lib/ir/module.h"
 #include "lib/ir/send_recv_pairs.h"
 
 namespace hlo {
@@ -26,6 +28,30 @@ int64_t DeviceOf(const EvalContext& c) {
   return options.replica_id * mesh.partitions + options.partition_id;
 }
 
+// What the receives of the channel say between which devices, one of which has started what a
+// recv-done gets out of a tuple; null: they say nothing.
+absl::StatusOr<const std::string*> PairsOfChannel(const EvalContext& c) {
+  const std::string* common = nullptr;
+  for (const Computation* computation : c.instruction.module().computations()) {
+    for (const Instruction* other : computation->instructions()) {
+      if (other->opcode() != Opcode::kRecv ||
+          other->attrs<ChannelAttrs>().channel_id != c.attrs<ChannelAttrs>().channel_id)
+        continue;
+      const std::string* const text = FindFrontendAttribute(*other, kSendRecvPairsAttribute);
+      if (text == nullptr) continue;
+      if (common != nullptr && *common != *text) {
+        return Error(c.loc(),
+                     "`{}` gets a receive of channel {} out of a tuple, but those are not all "
+                     "between the same devices, and it has no `{}`",
+                     c.instruction.name(), c.attrs<ChannelAttrs>().channel_id.value_or(0),
+                     kSendRecvPairsAttribute);
+      }
+      common = text;
+    }
+  }
+  return common;
+}
+
 // Who takes part, as ids of partitions, or of replicas where there is one partition. A send or a
 // receive says so itself; what its `-done` says counts only where the transfer is out of sight
 // (started before a loop) or silent.
@@ -35,6 +61,9 @@ absl::StatusOr<SendRecvPairs> PairsOf(const EvalContext& c) {
   const std::string* text = nullptr;
   if (is_done) text = FindFrontendAttribute(*c.instruction.operand(0), kSendRecvPairsAttribute);
   if (text == nullptr) text = FindFrontendAttribute(c.instruction, kSendRecvPairsAttribute);
+  if (text == nullptr && opcode == Opcode::kRecvDone) {
+    ASSIGN_OR_RETURN(text, PairsOfChannel(c));
+  }
   if (text == nullptr) {
     return Error(c.loc(), "`{}` does not say between which devices: it has no `{}`",
                  c.instruction.name(), kSendRecvPairsAttribute);

@@ -328,24 +328,16 @@ bool IsEvaluable(const Instruction& instruction) {
   return true;
 }
 
-namespace {
-
-// There is another device at the other end.
-bool MeetsDevice(const Instruction& transfer) {
-  const ModuleConfig& config = transfer.module().config();
-  return !transfer.attrs<ChannelAttrs>().is_host_transfer &&
-         (config.replica_count > 1 || config.num_partitions > 1);
-}
-
-}  // namespace
-
 bool IsEvaluableHere(const Instruction& instruction) {
   constexpr OpcodeSet kNever = {Opcode::kInfeed,      Opcode::kOutfeed,   Opcode::kAsyncStart,
                                 Opcode::kAsyncUpdate, Opcode::kAsyncDone, Opcode::kParameter};
   constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
                                     Opcode::kRecvDone};
   if (kNever.Has(instruction.opcode())) return false;
-  if (kTransfers.Has(instruction.opcode())) return MeetsDevice(instruction);
+  if (kTransfers.Has(instruction.opcode())) {
+    // A device is at the other end, perhaps the same one.
+    return !instruction.attrs<ChannelAttrs>().is_host_transfer;
+  }
   if (instruction.opcode() == Opcode::kCustomCall &&
       !IsKnownCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target))
     return false;

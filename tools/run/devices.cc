@@ -37,6 +37,17 @@ bool TellsDevicesApart(const Module& module) {
   return false;
 }
 
+// Even a single device may send to itself.
+bool Transfers(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kSend || instruction->opcode() == Opcode::kRecv)
+        return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::pair<int64_t, std::string_view> SplitDevice(std::string_view word) {
@@ -171,7 +182,7 @@ absl::StatusOr<std::unique_ptr<DeviceStates>> DeviceStates::Make(
     const DeviceMesh& mesh, RunOptions options, DeviceLimits limits) {
   std::unique_ptr<DeviceStates> states(new DeviceStates(mesh, std::move(limits)));
   const bool is_alone = mesh.devices() == 1 && states->limits_.feed == nullptr &&
-                        states->limits_.distributed == nullptr;
+                        states->limits_.distributed == nullptr && !Transfers(executable.module());
   if (!is_alone) options.communicator = &states->communicator_;
   for (const int64_t device : states->communicator_.own_devices()) {
     options.replica_id = device / mesh.partitions;
@@ -198,8 +209,8 @@ absl::Status DeviceStates::Run() {
 
 absl::Status DeviceStates::Run(const RunState& run) {
   if (limits_.feed != nullptr) limits_.feed->Restart();
-  if (limits_.distributed == nullptr && states_.size() == 1) return run(0, *states_.front());
   communicator_.Restart();
+  if (limits_.distributed == nullptr && states_.size() == 1) return run(0, *states_.front());
   const std::vector<int64_t> devices = communicator_.own_devices();
   const int64_t partitions = communicator_.mesh().partitions;
   return RunOnDevices(
