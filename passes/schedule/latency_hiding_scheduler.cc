@@ -160,8 +160,10 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
   for (int64_t run = 0; run < options_.rerun && result.has_work; ++run) {
     if (options_.memory_limit_bytes == 0 || result.peak_bytes <= options_.memory_limit_bytes) break;
     // 0 would be no limit.
-    options.memory_limit_bytes = std::max<int64_t>(
+    const int64_t limit = std::max<int64_t>(
         1, static_cast<int64_t>(static_cast<double>(options.memory_limit_bytes) * 0.9));
+    if (limit == options.memory_limit_bytes) break;  // the same order again
+    options.memory_limit_bytes = limit;
     ASSIGN_OR_RETURN(result, ScheduleByUnits(module, context, options));
     changed |= result.changed;
   }

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "lib/analysis/schedule.h"
+#include "lib/support/strings.h"
+#include "lib/types/shape_util.h"
 #include "passes/schedule/memory_scheduler.h"
 #include "passes/schedule/remat_walk.h"
 #include "passes/simplify/dce.h"
@@ -63,6 +65,12 @@ absl::Status Check(const RematerializationOptions& options) {
                  options.compact_shape_function);
   if (options.block_size_limit < 1 || options.minor_multiple < 1)
     return Error("`block_size_limit` and `minor_multiple` must be at least 1");
+  Layout on_host;
+  on_host.memory_space = options.host_memory_space;
+  if (const absl::Status status =
+          ValidateShape(Shape::Scalar(ElementType::kU8).WithLayout(on_host));
+      !status.ok())
+    return Error("`host_memory_space`: {}", ToStd(status.message()));
   if (options.bandwidth_to_host_bytes_per_second <= 0 ||
       options.bandwidth_from_host_bytes_per_second <= 0)
     return Error("bandwidths to and from the host must be positive");

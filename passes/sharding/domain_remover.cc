@@ -137,22 +137,27 @@ const Sharding* AgreedSharding(const Domain& domain) {
   return common;
 }
 
-// What a loop says of its state, for the parameters and the result of what it runs, and what these
-// say, for a loop; null where nothing is said yet. All of them are to say the same.
+// What says the same as `caller` of its value: of a loop the parameters and the result of what it
+// runs, of a conditional the results of its branches. Nothing of other callers.
+std::vector<const Instruction*> SameState(const Instruction& caller) {
+  std::vector<const Instruction*> same;
+  if (caller.opcode() == Opcode::kWhile) {
+    const Computation& body = *caller.while_body();
+    same = {&caller, caller.while_condition()->parameter(0), body.parameter(0), body.root()};
+  } else if (caller.opcode() == Opcode::kConditional) {
+    same = {&caller};
+    for (const Computation* branch : caller.calls()) same.push_back(branch->root());
+  }
+  return same;
+}
+
+// What is said of the state that the instruction is part of, by any part; null where nothing is.
 const Sharding* SaidOfState(const Instruction& instruction) {
-  std::vector<const Instruction*> others;
-  const auto add_all_of = [&](const Instruction& loop) {
-    const Computation& body = *loop.while_body();
-    others.insert(others.end(),
-                  {&loop, loop.while_condition()->parameter(0), body.parameter(0), body.root()});
-  };
-  if (instruction.opcode() == Opcode::kWhile) add_all_of(instruction);
-  const bool is_parameter = instruction.opcode() == Opcode::kParameter;
+  std::vector<const Instruction*> others = SameState(instruction);
   for (const CallSite& site : instruction.parent()->callers()) {
-    if (site.caller->opcode() != Opcode::kWhile) continue;
-    const bool is_result =
-        instruction.is_root() && instruction.parent() == site.caller->while_body();
-    if (is_parameter || is_result) add_all_of(*site.caller);
+    const std::vector<const Instruction*> of_caller = SameState(*site.caller);
+    if (absl::c_linear_search(of_caller, &instruction))
+      others.insert(others.end(), of_caller.begin(), of_caller.end());
   }
   for (const Instruction* other : others) {
     if (other->sharding() != nullptr) return other->sharding();

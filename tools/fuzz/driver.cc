@@ -25,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kRunsPerLeakCheck = 20000;
-// Of a mode that makes inputs itself, one in so many is a changed seed.
-constexpr size_t kChangedPerGenerated = 8;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -58,7 +56,7 @@ class Worker {
   }
 
   std::string NextInput() {
-    if (mode_.generate != nullptr && !random_.OneIn(kChangedPerGenerated))
+    if (mode_.generate != nullptr && random_.Below(8) >= 8 - mode_.generated_of_eight)
       return mode_.generate(random_);
     const std::string& input = Choose();
     return Mutate(input, Choose(), static_cast<size_t>(options_.max_length), random_);

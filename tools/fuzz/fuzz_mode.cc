@@ -20,7 +20,7 @@ constexpr FuzzMode kModes[] = {
     {"passes",
      "a few passes, chosen by the text: no pass breaks the module, changes what it computes or "
      "is wrong about what it did",
-     CheckPasses, PassesFor},
+     CheckPasses, PassesFor, RandomInputOfPasses, WithPasses, /*generated_of_eight=*/1},
     {"platforms",
      "random programs on the CPU and the simulated GPU: no crash, and the interpreter's results",
      CheckPlatforms, DescribePlatforms, RandomProgram, WithConfig},

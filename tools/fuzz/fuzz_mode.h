@@ -25,6 +25,8 @@ struct FuzzMode {
   // The input with everything written down that its bytes decide, so that a smaller one is checked
   // in the same way; may be null.
   std::string (*pin)(std::string_view input) = nullptr;
+  // Of eight inputs, how many are made by `generate`; the others are changed seeds.
+  size_t generated_of_eight = 7;
 };
 
 std::span<const FuzzMode> FuzzModes();
@@ -36,6 +38,8 @@ std::string CheckParser(std::string_view input);
 std::string CheckProto(std::string_view input);
 std::string CheckPasses(std::string_view input);
 std::string PassesFor(std::string_view input);
+std::string WithPasses(std::string_view input);
+std::string RandomInputOfPasses(FuzzRandom& random);
 std::string CheckPlatforms(std::string_view input);
 std::string DescribePlatforms(std::string_view input);
 std::string CheckSpmd(std::string_view input);

@@ -8,8 +8,10 @@
 #include <set>
 
 #include "lib/support/file.h"
+#include "passes/pipeline.h"
 #include "tools/fuzz/driver.h"
 #include "tools/fuzz/mutate.h"
+#include "tools/fuzz/random_pipeline.h"
 #include "tools/fuzz/seeds.h"
 #include "tools/fuzz/vocabulary.h"
 
@@ -152,6 +154,44 @@ TEST_CASE("the parser mode accepts sound texts and sound refusals", "[fuzz][pars
   CHECK(CheckParser("HloModule m\nENTRY e {\n  r = f32[] add(q)\n}").empty());
   CHECK(CheckParser("").empty());
   CHECK(CheckParser(std::string_view("\0\xff\n", 3)).empty());
+}
+
+TEST_CASE("random pipelines can be read, and their passes have options", "[fuzz][passes]") {
+  std::set<std::string> options;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    FuzzRandom random(seed), again(seed);
+    const std::string text = RandomPipelineText(5, random);
+    CHECK(text == RandomPipelineText(5, again));
+    CAPTURE(text);
+    const absl::StatusOr<Pipeline> pipeline = ParsePipeline(text);
+    REQUIRE(pipeline.ok());
+    CHECK(pipeline->size() >= 1);
+    CHECK(pipeline->size() <= 5);
+    CHECK(text.find("enable_fast_math") == std::string::npos);
+    for (size_t at = text.find('{'); at < text.size(); at = text.find('{', at + 1))
+      options.insert(text.substr(at, text.find('}', at) - at));
+  }
+  CHECK(options.size() > 100);
+}
+
+TEST_CASE("a finding of mode passes names its passes", "[fuzz][passes]") {
+  const std::string pinned = WithPasses(kText);
+  CHECK(pinned.starts_with("// PASSES: "));
+  CHECK(pinned.ends_with(kText));
+  CHECK(WithPasses(pinned) == pinned);
+  CHECK(PassesFor(pinned) == PassesFor(kText));
+}
+
+TEST_CASE("programs of mode passes are for several devices", "[fuzz][passes]") {
+  int collectives = 0, shardings = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    FuzzRandom random(seed);
+    const std::string text = RandomInputOfPasses(random);
+    if (text.find("replica_groups=") != std::string::npos) ++collectives;
+    if (text.find("sharding={") != std::string::npos) ++shardings;
+  }
+  CHECK(collectives > 10);
+  CHECK(shardings > 5);
 }
 
 }  // namespace hlo

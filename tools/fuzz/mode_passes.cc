@@ -4,6 +4,7 @@
 //   - none changes what the module computes, as far as a short run on the interpreter tells; what
 //     may round in another way (kReassociate) moves no result further than noise does
 //   - what comes out reads back
+// New inputs are programs for several devices: those of mode `devices`, and of mode `spmd`.
 #include <fmt/format.h>
 
 #include "lib/ir/printer.h"
@@ -12,10 +13,11 @@
 #include "lib/support/hash.h"
 #include "parser/parser.h"
 #include "passes/pass_manager.h"
-#include "passes/registry.h"
 #include "tools/fuzz/fuzz_mode.h"
 #include "tools/fuzz/module_limits.h"
+#include "tools/fuzz/programs/device_program.h"
 #include "tools/fuzz/random.h"
+#include "tools/fuzz/random_pipeline.h"
 #include "tools/fuzz/sensitivity.h"
 #include "tools/support/equivalence_check.h"
 
@@ -34,14 +36,7 @@ std::string ChoosePasses(std::string_view input) {
     return std::string(rest.substr(0, rest.find('\n')));
   }
   FuzzRandom random(HashBytes(input));
-  std::vector<std::string_view> names;
-  for (const PassInfo& info : AllPasses()) {
-    if (info.group != PassGroup::kTesting) names.push_back(info.name);
-  }
-  std::string text;
-  for (size_t i = random.Small(kMostPasses); i > 0; --i)
-    text += fmt::format("{}{}", text.empty() ? "" : ",", random.Pick(names));
-  return text;
+  return RandomPipelineText(kMostPasses, random);
 }
 
 // A pass may refuse a module, with a reason; anything else is a finding.
@@ -91,6 +86,15 @@ std::string PassesFor(std::string_view input) {
   return fmt::format("passes: {}\n", ChoosePasses(input));
 }
 
+std::string WithPasses(std::string_view input) {
+  if (input.find(kPassesLine) != std::string_view::npos) return std::string(input);
+  return fmt::format("{}{}\n{}", kPassesLine, ChoosePasses(input), input);
+}
+
+std::string RandomInputOfPasses(FuzzRandom& random) {
+  return random.OneIn(3) ? RandomShardedProgram(random) : RandomDeviceProgram(random);
+}
+
 std::string CheckPasses(std::string_view input) {
   const absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(std::string(input));
   if (!parsed.ok()) return "";
@@ -111,7 +115,10 @@ std::string CheckPasses(std::string_view input) {
   const bool rounds_sums = (passes.find("float-normalization") != std::string::npos ||
                             passes.find("element_type_converter") != std::string::npos) &&
                            ReducesNarrowFloats(module);
-  const bool pads = passes.find("dynamic_padder") != std::string::npos && ReadsAfterEnds(module);
+  // A slice whose place is constant is no longer moved to where a dynamic array ends.
+  const bool reads_pads = (passes.find("dynamic_padder") != std::string::npos ||
+                           passes.find("algsimp") != std::string::npos) &&
+                          ReadsAfterEnds(module);
   // As XLA's: what was f16 stays f16, and variances come back from 1/sqrt(variance + epsilon).
   const bool normalizes = passes.find("cudnn_batchnorm_rewriter") != std::string::npos;
   // As XLA's, it leaves out the roundings on the way.
@@ -121,7 +128,7 @@ std::string CheckPasses(std::string_view input) {
       passes.find("eigh_expander") != std::string::npos && StopsBeforeEigenvalues(module);
   const bool shares_draws =
       passes.find("spmd-partitioner") != std::string::npos && DrawsOnSeveralDevices(module);
-  if (!KeepsRandomState(module) && !redraws && !shares_draws && !pads && !rounds_sums &&
+  if (!KeepsRandomState(module) && !redraws && !shares_draws && !reads_pads && !rounds_sums &&
       !normalizes && !skips_roundings && !diagonalizes && !NamesAbsentDevices(module) &&
       !DeclaresTrips(module))
     equivalence.AddTo(instrumentation);

@@ -1,5 +1,6 @@
 #include "tools/fuzz/noisy_run.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -34,10 +35,32 @@ double NoiseOf(ElementType type) {
 
 namespace {
 
-Literal NoiseFor(Shape shape, NoisyRun& run) {
+// Of how many elements a fold makes one; 1 of what is none.
+double FoldedElements(const Instruction& x) {
+  if (x.opcode() == Opcode::kGetTupleElement) return FoldedElements(*x.operand(0));
+  double count = 1;
+  if (x.opcode() == Opcode::kReduceWindow) {
+    for (const WindowDim& dim : x.attrs<ReduceWindowAttrs>().window.dims)
+      count *= static_cast<double>(dim.size);
+  } else if (x.opcode() == Opcode::kReduce) {
+    const Shape& result = x.shape().IsTuple() ? x.shape().element(0) : x.shape();
+    count = static_cast<double>(x.operand(0)->shape().element_count()) /
+            static_cast<double>(std::max<int64_t>(1, result.element_count()));
+  }
+  return count;
+}
+
+// How many times the noise of one operation a value gets. Equal terms are rounded in one direction:
+// what that makes of a fold grows with its length, and past this one leaves the noise behind.
+double TimesNoise(const Instruction& x) {
+  constexpr double kLength = 1024;
+  return std::max(1.0, FoldedElements(x) / kLength);
+}
+
+Literal NoiseFor(Shape shape, double times, NoisyRun& run) {
   FuzzRandom& random = run.random;
   Literal noise(shape.WithoutDynamic().WithDefaultLayout());  // cut to what there is
-  const double size = run.sign * NoiseOf(shape.element_type());
+  const double size = times * run.sign * NoiseOf(shape.element_type());
   // Of many sizes, so that what is added twice does not cancel, and with all digits, so that zero
   // becomes a number each part of whose bits is another.
   const auto draw = [&] {
@@ -213,21 +236,21 @@ Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
 // x + noise * (|x| + 1), in the element type; of sums, x + noise * (|x| + 1 + the sum of sizes).
 Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
-  Instruction* noise = b.Constant(NoiseFor(x->shape(), run));
+  const auto draw = [&, times = TimesNoise(*x)] {
+    return b.Constant(NoiseFor(x->shape(), times, run));
+  };
+  Instruction* noise = draw();
   // Without the absolute value the two parts would cancel near -1; complex ones have
   // noise of their own.
   const bool is_complex = IsComplex(x->shape().element_type());
   Instruction* moved = b.Multiply(is_complex ? x : b.Abs(x), noise);
-  Instruction* rest = is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise;
+  Instruction* rest = is_complex ? draw() : noise;
   // Each result of a transform is rounded as often as the largest one, and may be
   // where they cancel. With the same noise the largest itself would move by twice the same number,
   // and keep its last bit.
-  if (x->opcode() == Opcode::kFft)
-    rest = b.Multiply(b.Constant(NoiseFor(x->shape(), run)), LargestOf(b, x));
+  if (x->opcode() == Opcode::kFft) rest = b.Multiply(draw(), LargestOf(b, x));
   Instruction* const sizes = SumOfSizes(b, x);
-  if (sizes != nullptr)
-    rest =
-        b.Add(rest, b.Multiply(is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise, sizes));
+  if (sizes != nullptr) rest = b.Add(rest, b.Multiply(is_complex ? draw() : noise, sizes));
   Instruction* result = b.Add(b.Add(x, moved), rest);
   // Where terms leave the type, either infinity may come first, or both meet as NaN.
   if (sizes != nullptr) {
