@@ -142,6 +142,23 @@ constexpr PipelineStep kGpuLibrary[] = {
     {"hlo-memory-scheduler", "the order"},
 };
 
+// What XLA's platforms have in common before they look at layouts, without what one of them wants
+// in a form of its own.
+constexpr PipelineStep kFrontend[] = {
+    {"flatten-call-graph,call-inliner", "one computation at a time, before all else"},
+    {"zero_sized_hlo_elimination,conditional-canonicalizer", "fewer cases for what follows"},
+    {"dot_decomposer,dynamic-index-splitter,map-inline", "one form of each operation"},
+    {"rng-expander,rng-bit-generator-expander{default_algorithm=philox}", "arithmetic"},
+    {"cholesky_expander,triangular_solve_expander,batchnorm_expander,logistic-expander",
+     "composite operations become simple ones"},
+    {"dynamic_padder,stable-sort-expander", "static shapes, and one kind of sort"},
+    {"fix(algsimp,simplify-sorts,tuple-simplifier,while-loop-constant-sinking,simplify-while-loops,"
+     "while-loop-invariant-code-motion,slice-sinker,reshape-mover,constant_folding,"
+     "simplify-conditional,transpose-folding,cse,dce,hlo-module-dce)",
+     "each makes work for the others"},
+    {"while-loop-trip-count-annotator,dce", "loops that will not change any more"},
+};
+
 constexpr PipelineStep kSimplify[] = {
     {"call-inliner", "the others look at one computation at a time"},
     {"fix(tuple-simplifier,constant_folding,cse,dce)", "each makes work for the others"},
@@ -157,6 +174,7 @@ constexpr NamedPipeline kPipelines[] = {
     {"default<cpu>", "what the CPU platform runs before it generates code", kCpu},
     {"default<gpu>", "what the GPU platform runs before it generates code", kGpu},
     {"default<gpu,library>", "XLA's passes for GPUs, which call NVIDIA's libraries", kGpuLibrary},
+    {"frontend", "expand and simplify, for any platform", kFrontend},
     {"simplify", "inline, fold and remove until nothing changes", kSimplify},
     {"spmd", "divide a module among partitions as shardings say", kSpmd},
 };
