@@ -154,7 +154,8 @@ Instruction* DivideByRoot(Instruction* divide, Rewriter& rewriter) {
   return nullptr;
 }
 
-// 1 / c for every element, as the element type rounds it.
+// 1 / c for every element, as the element type rounds it; nothing if one is a number so small that
+// its reciprocal is infinite: 0 / c is 0 and not NaN. (XLA's makes NaN of it.)
 std::optional<Literal> Reciprocals(const Literal& c) {
   const ElementType type = c.element_type();
   if (!IsFloat(type) && !IsComplex(type)) return std::nullopt;
@@ -174,6 +175,7 @@ std::optional<Literal> Reciprocals(const Literal& c) {
     } else {
       result.SetDouble(i, 1.0 / value);
     }
+    if (value != 0 && std::isinf(result.GetDouble(i))) return std::nullopt;
   }
   return result;
 }

@@ -83,13 +83,18 @@ class Inserter {
   }
 
  private:
-  // What is tidied up around copies that go again may leave less than there was.
-  using Outline = std::tuple<const Computation*, int, Opcode>;
+  // What is tidied up around copies that go again may leave less than there was, or another order.
+  using Outline = std::tuple<const Computation*, int, Opcode, std::vector<int64_t>>;
   std::vector<Outline> Outlines() const {
     std::vector<Outline> outlines;
     for (const Computation* computation : module_.computations()) {
+      std::vector<int64_t> order;
+      if (module_.is_scheduled()) {
+        for (const Instruction* instruction : computation->SequenceOrPostOrder())
+          order.push_back(instruction->id());
+      }
       outlines.emplace_back(computation, computation->instruction_count(),
-                            computation->root()->opcode());
+                            computation->root()->opcode(), std::move(order));
     }
     return outlines;
   }

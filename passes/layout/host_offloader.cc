@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/alias.h"
 #include "lib/analysis/call_graph.h"
+#include "lib/analysis/schedule.h"
 #include "lib/ir/builder.h"
 #include "passes/layout/host_buffers.h"
 #include "passes/layout/host_walk.h"
@@ -168,6 +169,7 @@ class Offload {
       }
     }
     if (updates.empty()) return;
+    UpdateSchedules(module_);
     const Values values(module_);
     const AliasSets sets(values);
     std::erase_if(updates, [&](const Instruction* update) {

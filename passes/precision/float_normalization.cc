@@ -39,8 +39,12 @@ constexpr OpcodeSet kKeptNarrow = {Opcode::kTuple,
                                    Opcode::kScaledDot,
                                    Opcode::kStochasticConvert};
 
-constexpr OpcodeSet kLookAtBits = {Opcode::kClz, Opcode::kPopcnt, Opcode::kShiftLeft,
-                                   Opcode::kShiftRightLogical, Opcode::kShiftRightArithmetic};
+constexpr OpcodeSet kLookAtBits = {Opcode::kClz,
+                                   Opcode::kMulHi,
+                                   Opcode::kPopcnt,
+                                   Opcode::kShiftLeft,
+                                   Opcode::kShiftRightLogical,
+                                   Opcode::kShiftRightArithmetic};
 
 // The narrow type that each registered name ends with, and the wide one.
 struct TypePair {

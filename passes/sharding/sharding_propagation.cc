@@ -289,7 +289,9 @@ void KeepCsePreventionOnly(Module& module, const ShardingsBefore& before) {
   ForEachInstruction(module, [&](Instruction& instruction) {
     if (instruction.sharding() == nullptr) return;
     const std::optional<Sharding>& written = before.written(instruction);
-    if (IsScalarBroadcast(instruction) && !written.has_value()) {
+    // The caller of a computation says of its own value what its root would say.
+    const bool answers = instruction.is_root() && !instruction.parent()->is_entry();
+    if (IsScalarBroadcast(instruction) && !written.has_value() && !answers) {
       Sharding marked = *instruction.sharding();
       OpMetadata mark;
       mark.op_name = kCsePreventionMark;

@@ -1,6 +1,7 @@
 #include "passes/simplify/zero_sized_hlo_elimination.h"
 
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/async_chain.h"
 #include "passes/util/custom_call.h"
 
 namespace hlo {
@@ -11,10 +12,18 @@ bool IsShardyShapeMarker(const Instruction& instruction) {
   return IsCustomCall(instruction, "xla.sdy.LocalToGlobalShape");
 }
 
+// Ends a chain, whose start would be left without an end.
+bool EndsChain(const Instruction& instruction) {
+  constexpr OpcodeSet kEnds = {Opcode::kAsyncDone, Opcode::kAllGatherDone, Opcode::kAllReduceDone,
+                               Opcode::kCollectivePermuteDone, Opcode::kCopyDone};
+  return kEnds.Has(instruction.opcode());
+}
+
 bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) {
   const Shape shape = instruction.shape();
   if (!shape.IsArray() || !shape.IsZeroSized() || shape.has_dynamic_dims()) return false;
   if (instruction.IsConstant() || instruction.has_control_edges()) return false;
+  if (EndsChain(instruction)) return false;
   if (!instruction.has_uses() && !instruction.is_root()) return false;
   return IsShardyShapeMarker(instruction) || !effects.Of(instruction);
 }
@@ -25,6 +34,7 @@ absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& c
   auto& effects = context.analyses().Get<SideEffects>(module);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
+    if (IsAsyncBody(*computation)) continue;  // it may hold one operation and its operands
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->is_dead() || !IsZeroSizedCandidate(*instruction, effects)) continue;
       if (!context.MayRewrite()) return changed;

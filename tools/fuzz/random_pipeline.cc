@@ -18,6 +18,12 @@ constexpr std::string_view kOtherResults[] = {
     "slice_dynamic_output",   "spmd_partition",
 };
 
+// Options without which a pass has other results than the interpreter, for them always given.
+struct Given {
+  std::string_view pass, options;
+};
+constexpr Given kGiven[] = {{"rng-bit-generator-expander", "{default_algorithm=philox}"}};
+
 // What an option may be; empty: no value comes to mind, it keeps its default.
 std::vector<std::string> ValuesOf(const OptionInfo& option) {
   if (std::find(std::begin(kOtherResults), std::end(kOtherResults), option.name) !=
@@ -31,6 +37,9 @@ std::vector<std::string> ValuesOf(const OptionInfo& option) {
 
 // `{a=1,b=true}`, or nothing.
 std::string RandomOptions(const PassInfo& pass, FuzzRandom& random) {
+  for (const Given& given : kGiven) {
+    if (given.pass == pass.name) return std::string(given.options);
+  }
   std::string text;
   if (random.OneIn(3)) return text;
   for (const OptionInfo& option : pass.options()) {
