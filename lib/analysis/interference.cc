@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "lib/ir/async_chain.h"
@@ -17,6 +18,9 @@ Interference::Interference(const Values& values, Order order, MayShare may_share
       places_(values.module().serial_limit()),
       positions_(values.module().id_limit(), -1) {
   for (ValueId value = 0; value < values.count(); ++value) joined_.push_back(value);
+  Place& main = places_[values.module().entry()->serial()];
+  main.entered = 0;
+  main.left = std::numeric_limits<int>::max();
   int position = 0;
   for (const ProgramStep& step : values.order()) {
     // Arguments are there before anything runs.
@@ -59,11 +63,18 @@ void Interference::Collect(const ProgramStep& step) {
     case ProgramStep::Kind::kEnter: {
       const Place& outer = PlaceOf(in);
       const bool is_start = instruction.opcode() == Opcode::kAsyncStart;
-      places_[step.callee().serial()] = {&instruction, step.call, outer.depth + 1,
-                                         is_start ? &instruction : outer.async_start};
+      Place& place = places_[step.callee().serial()];
+      place.caller = &instruction;
+      place.call = step.call;
+      place.depth = outer.depth + 1;
+      place.async_start = is_start ? &instruction : outer.async_start;
+      if (step.again) return;
+      place.entered = ++entered_count_;
+      place.left = std::numeric_limits<int>::max();
       return;
     }
     case ProgramStep::Kind::kLeave:
+      if (!step.again) places_[step.callee().serial()].left = entered_count_ + 1;
       if (is_loop && step.call == 1) return CollectBodyEnd(instruction);
       if (is_loop || instruction.opcode() == Opcode::kConditional)
         ReadAll(*step.callee().root(), {&step.callee(), nullptr});
@@ -110,12 +121,9 @@ Interference::Point Interference::MadeAt(ValueId value) const {
 
 // Whether a computation is, or is called from within, another.
 bool Interference::IsInside(const Computation* computation, const Computation* of) const {
-  while (computation != of) {
-    const Instruction* const caller = PlaceOf(computation).caller;
-    if (caller == nullptr) return false;
-    computation = caller->parent();
-  }
-  return true;
+  const int entered = PlaceOf(computation).entered;
+  const Place& outer = PlaceOf(of);
+  return computation == of || (outer.entered <= entered && entered < outer.left);
 }
 
 bool Interference::IsInLoop(const Computation* computation, const Instruction* loop) const {

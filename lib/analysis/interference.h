@@ -83,6 +83,8 @@ class Interference {
     int call = 0;
     int depth = 0;
     const Instruction* async_start = nullptr;  // innermost; null: in the main sequence
+    // What is called from within it is entered after it and before it is left; -1: never called.
+    int entered = -1, left = -1;
   };
 
   void Collect(const ProgramStep& step);
@@ -112,6 +114,7 @@ class Interference {
   std::vector<ValueId> joined_;            // by value
   std::vector<bool> is_local_;             // by value
   std::vector<Place> places_;              // by serial
+  int entered_count_ = 0;
   InstructionMap<int> positions_;          // within computations; kProgram
   mutable Reachabilities reachabilities_;  // kDependency
   // Of few producers, in large computations; looked up only.

@@ -115,9 +115,11 @@ std::string CheckPasses(std::string_view input) {
   const bool rounds_sums = (passes.find("float-normalization") != std::string::npos ||
                             passes.find("element_type_converter") != std::string::npos) &&
                            ReducesNarrowFloats(module);
-  // A slice whose place is constant is no longer moved to where a dynamic array ends.
+  // A slice whose place is constant, or of what is divided, is no longer moved to where a dynamic
+  // array ends.
   const bool reads_pads = (passes.find("dynamic_padder") != std::string::npos ||
-                           passes.find("algsimp") != std::string::npos) &&
+                           passes.find("algsimp") != std::string::npos ||
+                           passes.find("spmd-partitioner") != std::string::npos) &&
                           ReadsAfterEnds(module);
   // As XLA's: what was f16 stays f16, and variances come back from 1/sqrt(variance + epsilon).
   const bool normalizes = passes.find("cudnn_batchnorm_rewriter") != std::string::npos;
