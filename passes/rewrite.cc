@@ -215,6 +215,19 @@ bool KeepsName(const Instruction& old, const Instruction& replacement) {
              std::string_view(replacement.attrs<CustomCallAttrs>().custom_call_target);
 }
 
+// Whether `value`, as the result of what a loop or a conditional runs, would be divided in another
+// way than that says.
+bool ContradictsCaller(const Instruction& value, const Computation& computation) {
+  constexpr OpcodeSet kSpeaks = {Opcode::kWhile, Opcode::kConditional};
+  if (value.sharding() == nullptr) return false;
+  for (const CallSite& site : computation.callers()) {
+    const Sharding* const said = site.caller->sharding();
+    if (kSpeaks.Has(site.caller->opcode()) && said != nullptr && !(*said == *value.sharding()))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
@@ -236,6 +249,10 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
     }
   }
   if (replacement->id() < first_new_id) HandOverControlEdges(old, replacement);
+  // It is the caller's value from now on, which has one sharding.
+  if (old->is_root() && old->sharding() == nullptr && !old->parent()->is_entry() &&
+      ContradictsCaller(*replacement, *old->parent()))
+    replacement->mutable_extras().sharding.reset();
   if (KeepsName(*old, *replacement)) old->module().MoveName(*old, replacement);
   old->parent()->Replace(old, replacement);
 }

@@ -85,6 +85,14 @@ class ShardyImporter {
     absl::StatusOr<ShardyMeshes> meshes = ParseShardyMeshes(text);
     if (!meshes.ok()) return BlameModule(kMeshesKey, meshes.status());
     meshes_ = *std::move(meshes);
+    const int64_t partitions = module_.config().num_partitions;
+    for (const auto& [name, mesh] : meshes_) {
+      // A mesh of one is a device.
+      if (partitions > 1 && mesh.device_count() > 1 && mesh.device_count() != partitions)
+        return Error(module_.entry()->loc(),
+                     "mesh `{}` has {} devices, but there are {} partitions", name,
+                     mesh.device_count(), partitions);
+    }
     return absl::OkStatus();
   }
 
