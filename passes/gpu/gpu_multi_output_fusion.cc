@@ -28,11 +28,11 @@ bool HasKernel(const Instruction& instruction) {
   return ProductOf(instruction) == nullptr && Takes(*FindFusionTarget("gpu"), instruction);
 }
 
-// The reduce that an instruction is, or ends with; null for others.
+// The reduce that an instruction is, or ends with; null for others, and where nobody reads it.
 const Instruction* ReduceOf(const Instruction& instruction) {
   const Instruction* const root =
       instruction.IsFusion() ? instruction.fused_computation()->root() : &instruction;
-  if (root->opcode() != Opcode::kReduce || !root->shape().IsArray() ||
+  if (root->opcode() != Opcode::kReduce || !root->shape().IsArray() || !instruction.is_used() ||
       instruction.has_control_edges() || !HasKernel(instruction) || RowFusionOf(instruction))
     return nullptr;
   int64_t elements = 1;
