@@ -3,7 +3,7 @@
 
     scripts/stress_training.py --hlo-run=build/release/bin/hlo-run --kills=100
 
-Two loops of 10,000 steps: the increment of the HLO specification, and a training step of a small network. Each is run once without a stop,
+Three loops of 10,000 steps: the increment of the HLO specification, and a training step of a small network, on one device and on two. Each is run once without a stop,
 during which the memory of its process must not grow, and once with SIGKILL after a random time, over and over, resumed from the newest whole
 checkpoint. The result must be the same, bit for bit; no killed process may leave a checkpoint that cannot be read; what is left of an
 unfinished one is gone in the end. Closes with `N passed, N failed`. Standard library only.
@@ -21,7 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "testdata" / "tools" / "Inputs"
-LOOPS = [(INPUTS / "increment.hlo", ["--input-dist=zeros"]), (INPUTS / "mlp_step.hlo", ["--seed=3"])]
+LOOPS = [(INPUTS / "increment.hlo", ["--input-dist=zeros"]), (INPUTS / "mlp_step.hlo", ["--seed=3"]), (INPUTS / "data_parallel_step.hlo", ["--seed=3"])]
 STEPS = 10_000
 GROWTH = 1 << 20  # bytes that the heap may move by
 
@@ -75,9 +75,11 @@ class Stress:
         self.expect("is not used" not in last.stderr, f"{hlo.name}: {last.stderr.strip()}")
         names = sorted(path.name for path in killed.iterdir())
         self.expect(all(name.startswith("step-") for name in names) and len(names) <= 2, f"{hlo.name}: {names} are left")
-        for array in sorted((whole / f"step-{STEPS}").glob("*.npy")):
-            same = array.read_bytes() == (killed / f"step-{STEPS}" / array.name).read_bytes()
-            self.expect(same, f"{hlo.name}: {array.name} has other bits")
+        expected = whole / f"step-{STEPS}"
+        for array in sorted(expected.rglob("*.npy")):
+            name = array.relative_to(expected)
+            same = array.read_bytes() == (killed / f"step-{STEPS}" / name).read_bytes()
+            self.expect(same, f"{hlo.name}: {name} has other bits")
         print(f"{hlo.name}: {kills} kills")
 
     def is_flat(self, hlo, words, folder):

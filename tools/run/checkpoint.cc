@@ -31,29 +31,51 @@ absl::Status SystemError(std::string_view what, const std::string& path,
   return Error("cannot {} `{}`: {}", what, path, error.message());
 }
 
-std::string ArrayName(size_t number) { return fmt::format("arg{}.npy", number); }
+std::string Amount(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+// "2 replicas of 1 partition"
+std::string MeshText(const DeviceMesh& mesh) {
+  return fmt::format("{} of {}", Amount(mesh.replicas, "replica"),
+                     Amount(mesh.partitions, "partition"));
+}
 
-// Whether the folder is that of the module and of just these arrays.
-absl::Status CheckIndex(const JsonValue& index, uint64_t module, int64_t step, size_t arrays) {
+// Of a checkpoint from before there were several devices: one.
+absl::StatusOr<int64_t> CountOf(const JsonValue& index, std::string_view key) {
+  if (index.Find(key) == nullptr) return 1;
+  return index.GetInt(key);
+}
+
+// Whether the folder is that of the module, on as many devices, and of just these arrays.
+absl::Status CheckIndex(const JsonValue& index, const CheckpointForm& form, int64_t step) {
+  DeviceMesh mesh;
+  ASSIGN_OR_RETURN(mesh.replicas, CountOf(index, "replicas"));
+  ASSIGN_OR_RETURN(mesh.partitions, CountOf(index, "partitions"));
+  if (mesh.replicas != form.mesh.replicas || mesh.partitions != form.mesh.partitions) {
+    return Error(index.loc(),
+                 "the checkpoint is of {}, but the run has {}; --num-replicas={} and "
+                 "--num-partitions={} go on with it",
+                 MeshText(mesh), MeshText(form.mesh), mesh.replicas, mesh.partitions);
+  }
   ASSIGN_OR_RETURN(const uint64_t found, index.GetUnsigned("module"));
-  if (found != module)
+  if (found != form.module)
     return Error(index.loc(), "the checkpoint is of another module, or another `--feed`");
   ASSIGN_OR_RETURN(const int64_t found_step, index.GetInt("step"));
   if (found_step != step)
     return Error(index.loc(), "`step` is {}, but the folder says {}", found_step, step);
   ASSIGN_OR_RETURN(const JsonValue* files, index.Get("files", JsonValue::Kind::kArray));
-  if (files->items().size() == arrays) return absl::OkStatus();
-  return Error(files->loc(), "{} files, expected {}", files->items().size(), arrays);
+  const size_t expected = form.arrays.size() * static_cast<size_t>(form.mesh.devices());
+  if (files->items().size() == expected) return absl::OkStatus();
+  return Error(files->loc(), "{} files, expected {}", files->items().size(), expected);
 }
 
-absl::StatusOr<Literal> ReadArray(const JsonValue& file, const std::string& folder, size_t number,
-                                  Shape shape) {
-  const std::string path = fmt::format("{}/{}", folder, ArrayName(number));
+absl::StatusOr<Literal> ReadArray(const JsonValue& file, const std::string& folder,
+                                  std::string_view expected, Shape shape) {
   ASSIGN_OR_RETURN(const std::string_view name, file.GetString("name"));
-  if (name != ArrayName(number))
-    return Error(file.loc(), "file `{}`, expected `{}`", name, ArrayName(number));
+  if (name != expected) return Error(file.loc(), "file `{}`, expected `{}`", name, expected);
   ASSIGN_OR_RETURN(const int64_t bytes, file.GetInt("bytes"));
   ASSIGN_OR_RETURN(const uint64_t hash, file.GetUnsigned("hash"));
+  const std::string path = fmt::format("{}/{}", folder, name);
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   if (static_cast<int64_t>(text.size()) != bytes || HashBytes(text) != hash)
     return Error("`{}` is damaged: {} bytes, expected {} of another content", path, text.size(),
@@ -64,7 +86,7 @@ absl::StatusOr<Literal> ReadArray(const JsonValue& file, const std::string& fold
 
 }  // namespace
 
-absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string path, uint64_t module) {
+absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string path, CheckpointForm form) {
   RETURN_IF_ERROR(MakeFolder(path));
   RETURN_IF_ERROR(CheckWritable(fmt::format("{}/{}", path, kIndex)));
   std::error_code error;
@@ -74,11 +96,16 @@ absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string path, uint64
   }
   for (const fs::path& folder : left) fs::remove_all(folder, error);
   if (error) return SystemError("clean", path, error);
-  return CheckpointFolder(std::move(path), module);
+  return CheckpointFolder(std::move(path), std::move(form));
 }
 
 std::string CheckpointFolder::FolderOf(int64_t step) const {
   return fmt::format("{}/{}{}", path_, kPrefix, step);
+}
+
+std::string CheckpointFolder::FileOf(int64_t device, size_t array) const {
+  const std::string name = fmt::format("arg{}.npy", form_.arrays[array].first);
+  return form_.mesh.devices() == 1 ? name : fmt::format("device{}/{}", device, name);
 }
 
 std::vector<int64_t> CheckpointFolder::Steps() const {
@@ -100,16 +127,24 @@ absl::Status CheckpointFolder::Write(const Checkpoint& checkpoint) const {
   const std::string unfinished = fmt::format("{}/{}{}", path_, kUnfinished, checkpoint.step);
   RETURN_IF_ERROR(MakeFolder(unfinished));
   std::string files;
-  for (const auto& [number, value] : checkpoint.arrays) {
-    const std::string text = NpyText(value), name = ArrayName(number);
-    RETURN_IF_ERROR(WriteFile(fmt::format("{}/{}", unfinished, name), text));
-    files += fmt::format("{}\n  {{\"name\": {}, \"bytes\": {}, \"hash\": {}}}",
-                         files.empty() ? "" : ",", JsonQuoted(name), text.size(), HashBytes(text));
+  for (int64_t device = 0; device < form_.mesh.devices(); ++device) {
+    if (form_.mesh.devices() > 1)
+      RETURN_IF_ERROR(MakeFolder(fmt::format("{}/device{}", unfinished, device)));
+    const std::vector<Literal>& arrays = checkpoint.devices[static_cast<size_t>(device)];
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      const std::string text = NpyText(arrays[i]), name = FileOf(device, i);
+      RETURN_IF_ERROR(WriteFile(fmt::format("{}/{}", unfinished, name), text));
+      files +=
+          fmt::format("{}\n  {{\"name\": {}, \"bytes\": {}, \"hash\": {}}}",
+                      files.empty() ? "" : ",", JsonQuoted(name), text.size(), HashBytes(text));
+    }
   }
   RETURN_IF_ERROR(
       WriteFile(fmt::format("{}/{}", unfinished, kIndex),
-                fmt::format("{{\"schema\": 1, \"step\": {}, \"module\": {}, \"files\": [{}\n]}}\n",
-                            checkpoint.step, module_, files)));
+                fmt::format("{{\"schema\": 1, \"step\": {}, \"module\": {}, \"replicas\": {}, "
+                            "\"partitions\": {}, \"files\": [{}\n]}}\n",
+                            checkpoint.step, form_.module, form_.mesh.replicas,
+                            form_.mesh.partitions, files)));
   std::error_code error;
   const std::string folder = FolderOf(checkpoint.step);
   fs::remove_all(folder, error);  // of an earlier loop
@@ -120,20 +155,22 @@ absl::Status CheckpointFolder::Write(const Checkpoint& checkpoint) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Checkpoint> CheckpointFolder::Read(
-    int64_t step, const std::vector<std::pair<size_t, Shape>>& arrays) const {
+absl::StatusOr<Checkpoint> CheckpointFolder::Read(int64_t step) const {
   const std::string folder = FolderOf(step), path = fmt::format("{}/{}", folder, kIndex);
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   const auto source = std::make_shared<const Source>(path, std::move(text));
   Checkpoint checkpoint{step, {}};
   const absl::Status status = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const JsonDocument document, ParseJson(source));
-    RETURN_IF_ERROR(CheckIndex(document.root, module_, step, arrays.size()));
+    RETURN_IF_ERROR(CheckIndex(document.root, form_, step));
     ASSIGN_OR_RETURN(const JsonValue* files, document.root.Get("files", JsonValue::Kind::kArray));
-    for (size_t i = 0; i < arrays.size(); ++i) {
-      ASSIGN_OR_RETURN(Literal value,
-                       ReadArray(files->items()[i], folder, arrays[i].first, arrays[i].second));
-      checkpoint.arrays.emplace_back(arrays[i].first, std::move(value));
+    auto file = files->items().begin();
+    for (int64_t device = 0; device < form_.mesh.devices(); ++device) {
+      std::vector<Literal>& arrays = checkpoint.devices.emplace_back();
+      for (size_t i = 0; i < form_.arrays.size(); ++i) {
+        ASSIGN_OR_RETURN(arrays.emplace_back(),
+                         ReadArray(*file++, folder, FileOf(device, i), form_.arrays[i].second));
+      }
     }
     return absl::OkStatus();
   }();
@@ -141,13 +178,12 @@ absl::StatusOr<Checkpoint> CheckpointFolder::Read(
   return checkpoint;
 }
 
-absl::StatusOr<CheckpointFolder::Found> CheckpointFolder::ReadNewest(
-    const std::vector<std::pair<size_t, Shape>>& arrays) const {
+absl::StatusOr<CheckpointFolder::Found> CheckpointFolder::ReadNewest() const {
   const std::vector<int64_t> steps = Steps();
   absl::Status first;
   Found found;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    absl::StatusOr<Checkpoint> checkpoint = Read(*step, arrays);
+    absl::StatusOr<Checkpoint> checkpoint = Read(*step);
     if (checkpoint.ok()) {
       found.checkpoint = *std::move(checkpoint);
       return found;

@@ -1,12 +1,13 @@
 // What a training loop needs to go on after its process has ended: the arrays that are fed back, as
 // they are before a step.
 //
-//   DIR/step-200/checkpoint.json   step, module, and size and hash of each file
-//   DIR/step-200/arg3.npy          by number of the array leaf, as --input-dir names them
+//   DIR/step-200/checkpoint.json       step, module, devices, and size and hash of each file
+//   DIR/step-200/arg3.npy              by number of the array leaf, as --input-dir names them
+//   DIR/step-200/device1/arg3.npy      the same where there are several devices
 //
 // A checkpoint is written to a folder of another name, which is renamed at last: under its own name
-// it is whole. The two newest are kept. Left-over folders of a killed process are removed by the
-// next one.
+// it is whole, with the arrays of all devices. The two newest are kept. Left-over folders of a
+// killed process are removed by the next one.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/eval/communicator.h"
 #include "lib/types/literal.h"
 
 namespace hlo {
 
 struct Checkpoint {
-  int64_t step = 0;  // so many are done
-  // By number of the array leaf of the parameters.
-  std::vector<std::pair<size_t, Literal>> arrays;
+  int64_t step = 0;                           // so many are done
+  std::vector<std::vector<Literal>> devices;  // arrays of each, in the order of CheckpointForm
+};
+
+// What all checkpoints of a loop have in common; others are refused.
+struct CheckpointForm {
+  uint64_t module = 0;  // a hash of what runs
+  DeviceMesh mesh;
+  std::vector<std::pair<size_t, Shape>> arrays;  // number of the array leaf of the parameters
 };
 
 class CheckpointFolder {
  public:
-  // Makes `path` where there is none, and removes what a killed process left. `module`: a hash of
-  // what runs; checkpoints of another module are refused.
-  static absl::StatusOr<CheckpointFolder> Open(std::string path, uint64_t module);
+  // Makes `path` where there is none, and removes what a killed process left.
+  static absl::StatusOr<CheckpointFolder> Open(std::string path, CheckpointForm form);
 
   absl::Status Write(const Checkpoint& checkpoint) const;
 
@@ -39,19 +46,21 @@ class CheckpointFolder {
     std::optional<Checkpoint> checkpoint;
     std::string note;
   };
-  // The newest whole one, with arrays of these shapes in this order. None at all is no error; that
-  // none of those that there are can be read is.
-  absl::StatusOr<Found> ReadNewest(const std::vector<std::pair<size_t, Shape>>& arrays) const;
+  // The newest whole one. None at all is no error; that none of those that there are can be read
+  // is.
+  absl::StatusOr<Found> ReadNewest() const;
 
  private:
-  CheckpointFolder(std::string path, uint64_t module) : path_(std::move(path)), module_(module) {}
+  CheckpointFolder(std::string path, CheckpointForm form)
+      : path_(std::move(path)), form_(std::move(form)) {}
   std::vector<int64_t> Steps() const;  // ascending
   std::string FolderOf(int64_t step) const;
-  absl::StatusOr<Checkpoint> Read(int64_t step,
-                                  const std::vector<std::pair<size_t, Shape>>& arrays) const;
+  // "device1/arg3.npy"
+  std::string FileOf(int64_t device, size_t array) const;
+  absl::StatusOr<Checkpoint> Read(int64_t step) const;
 
   std::string path_;
-  uint64_t module_;
+  CheckpointForm form_;
 };
 
 }  // namespace hlo

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 
-#include "lib/eval/device_group.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
-#include "tools/run/feed_files.h"
 #include "tools/support/random_arguments.h"
 #include "tools/support/runnable.h"
 
@@ -32,17 +30,6 @@ bool TellsDevicesApart(const Module& module) {
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (TellsDevicesApart(*instruction)) return true;
-    }
-  }
-  return false;
-}
-
-// Even a single device may send to itself.
-bool Transfers(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kSend || instruction->opcode() == Opcode::kRecv)
-        return true;
     }
   }
   return false;
@@ -163,32 +150,16 @@ absl::StatusOr<DeviceArguments> MakeDeviceArguments(const Module& module,
   return result;
 }
 
-std::chrono::duration<double> DeviceLimits::timeout() const {
-  return timeout_seconds > 0 ? std::chrono::duration<double>(timeout_seconds)
-                             : InProcessCommunicator::kLongestWait;
-}
-
-DeviceStates::DeviceStates(const DeviceMesh& mesh, DeviceLimits limits)
-    : limits_(std::move(limits)),
-      in_process_(mesh, limits_.timeout()),
-      communicator_(limits_.distributed != nullptr
-                        ? static_cast<DeviceCommunicator&>(*limits_.distributed)
-                        : in_process_) {
-  communicator_.set_feed(limits_.feed);
-}
-
 absl::StatusOr<std::unique_ptr<DeviceStates>> DeviceStates::Make(
     const Executable& executable, absl::Span<const std::vector<Literal>> arguments_by_device,
-    const DeviceMesh& mesh, RunOptions options, DeviceLimits limits) {
-  std::unique_ptr<DeviceStates> states(new DeviceStates(mesh, std::move(limits)));
-  const bool is_alone = mesh.devices() == 1 && states->limits_.feed == nullptr &&
-                        states->limits_.distributed == nullptr && !Transfers(executable.module());
-  if (!is_alone) options.communicator = &states->communicator_;
-  for (const int64_t device : states->communicator_.own_devices()) {
-    options.replica_id = device / mesh.partitions;
-    options.partition_id = device % mesh.partitions;
+    const DeviceMesh& mesh, const RunOptions& options, const DeviceLimits& limits) {
+  std::unique_ptr<DeviceStates> states(new DeviceStates(executable.module(), mesh, limits));
+  const std::vector<int64_t> own = states->threads_.own();
+  if (!own.empty()) states->first_ = own.front();
+  for (const int64_t device : own) {
     ASSIGN_OR_RETURN(states->states_.emplace_back(),
-                     executable.Prepare(arguments_by_device[static_cast<size_t>(device)], options));
+                     executable.Prepare(arguments_by_device[static_cast<size_t>(device)],
+                                        states->threads_.OptionsOf(device, options)));
   }
   return states;
 }
@@ -208,21 +179,9 @@ absl::Status DeviceStates::Run() {
 }
 
 absl::Status DeviceStates::Run(const RunState& run) {
-  if (limits_.feed != nullptr) limits_.feed->Restart();
-  communicator_.Restart();
-  if (limits_.distributed == nullptr && states_.size() == 1) return run(0, *states_.front());
-  const std::vector<int64_t> devices = communicator_.own_devices();
-  const int64_t partitions = communicator_.mesh().partitions;
-  return RunOnDevices(
-             communicator_,
-             [&](int64_t replica, int64_t partition, Communicator&) -> absl::StatusOr<Literal> {
-               const int64_t device = replica * partitions + partition;
-               const auto i = static_cast<size_t>(device - devices.front());
-               RETURN_IF_ERROR(run(static_cast<size_t>(device), *states_[i]));
-               return Literal();
-             },
-             {.call = limits_.abandon})
-      .status();
+  return threads_.Run([&](int64_t device) {
+    return run(static_cast<size_t>(device), *states_[static_cast<size_t>(device - first_)]);
+  });
 }
 
 absl::StatusOr<std::vector<Literal>> DeviceStates::Results() {
@@ -230,7 +189,7 @@ absl::StatusOr<std::vector<Literal>> DeviceStates::Results() {
   for (const std::unique_ptr<ExecutionState>& state : states_) {
     ASSIGN_OR_RETURN(results.emplace_back(), state->Result());
   }
-  if (limits_.distributed != nullptr) return limits_.distributed->Gather(results);
+  if (distributed_ != nullptr) return distributed_->Gather(results);
   return results;
 }
 

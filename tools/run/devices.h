@@ -1,10 +1,8 @@
-// The devices of a run: how many there are, what each of them gets, and running them together, each
-// in a thread of its own.
+// The devices of a run: how many there are, what each of them gets, and states for all of them.
 //
 //   --num-replicas=2 --num-partitions=2     device 3 is partition 1 of replica 1
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,8 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
-#include "lib/eval/distributed_communicator.h"
-#include "lib/eval/in_process_communicator.h"
+#include "tools/run/device_threads.h"
 #include "tools/run/inputs.h"
 #include "tools/run/options.h"
 
@@ -59,26 +56,12 @@ absl::StatusOr<DeviceArguments> MakeDeviceArguments(const Module& module,
                                                     const InputSources& sources,
                                                     const DeviceMesh& mesh, bool share_made);
 
-class FeedFiles;
-
-// How long devices wait for each other, what ends the process when one cannot be ended, and the
-// host's end of infeed and outfeed.
-struct DeviceLimits {
-  double timeout_seconds = 0;  // 0: InProcessCommunicator::kLongestWait
-  std::function<void(const absl::Status& error)> abandon;
-  FeedFiles* feed = nullptr;  // or null: infeed and outfeed are errors
-  // To devices of other processes; null: all of them are in this one.
-  DistributedCommunicator* distributed = nullptr;
-
-  std::chrono::duration<double> timeout() const;
-};
-
 // States of one executable for all devices of this process, which run together.
 class DeviceStates final {
  public:
   static absl::StatusOr<std::unique_ptr<DeviceStates>> Make(
       const Executable& executable, absl::Span<const std::vector<Literal>> arguments_by_device,
-      const DeviceMesh& mesh, RunOptions options, DeviceLimits limits = {});
+      const DeviceMesh& mesh, const RunOptions& options, const DeviceLimits& limits = {});
 
   absl::Status Renew();
   absl::Status Run();
@@ -91,12 +74,13 @@ class DeviceStates final {
   absl::StatusOr<std::vector<Literal>> Results();
 
  private:
-  DeviceStates(const DeviceMesh& mesh, DeviceLimits limits);
+  DeviceStates(const Module& module, const DeviceMesh& mesh, const DeviceLimits& limits)
+      : threads_(module, mesh, limits), distributed_(limits.distributed) {}
 
-  const DeviceLimits limits_;
-  InProcessCommunicator in_process_;
-  DeviceCommunicator& communicator_;                     // that one, or limits_.distributed
-  std::vector<std::unique_ptr<ExecutionState>> states_;  // of own devices
+  DeviceThreads threads_;
+  DistributedCommunicator* distributed_;
+  std::vector<std::unique_ptr<ExecutionState>> states_;  // of the devices of this process
+  int64_t first_ = 0;                                    // of them
 };
 
 }  // namespace hlo

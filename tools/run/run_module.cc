@@ -336,6 +336,7 @@ class Runner {
     ASSIGN_OR_RETURN(mesh_, ChooseDevices(*module_, is_given));
     if (mesh_.partitions < partitions) NoteUndivided(partitions);
     if (Feeds(*module_)) {
+      RETURN_IF_ERROR(RefuseFed(options_, *module_));
       ASSIGN_OR_RETURN(feed_, FeedFiles::Make(options_.infeed, mesh_));
     } else if (!options_.infeed.empty() || !options_.outfeed_dir.empty()) {
       return Error("module `{}` has no infeed or outfeed for --infeed and --outfeed-dir",
@@ -412,7 +413,7 @@ class Runner {
     ASSIGN_OR_RETURN(buffers_,
                      MakeBufferPlan(*module_, options_.donate, options_.feed, loop_.steps));
     loop_.module = HashBytes(options_.feed, ContentHash(*module_));
-    return absl::OkStatus();
+    return spmd_ ? spmd_->CheckFeeds(*module_, buffers_->feeds) : absl::OkStatus();
   }
 
   // Files that could not be written, or read, after a long run.
@@ -550,11 +551,10 @@ class Runner {
       loop.checkpoint = options_.checkpoint;
       loop.every = options_.checkpoint_every;
       loop.resume = options_.resume;
-      ASSIGN_OR_RETURN(LoopResult run,
-                       RunOnBuffers(executable, std::move(arguments.front()), loop));
+      ASSIGN_OR_RETURN(LoopResult run, RunOnBuffers(executable, std::move(arguments), mesh_, loop));
       for (const std::string& note : run.notes) Note("hlo-run: note: " + note);
       report_.run = Summarise({run.milliseconds});
-      results_ = {std::move(run.value)};
+      ASSIGN_OR_RETURN(results_, OuterResults(std::move(run.values)));
       running_ = located_ = false;
       return absl::OkStatus();
     }
@@ -589,10 +589,10 @@ class Runner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<LoopResult> RunOnBuffers(const Executable& executable,
-                                          std::vector<Literal> arguments, const LoopOptions& loop) {
-    return RunLoop(executable, std::move(arguments), *buffers_, loop, ExecutionOptions(),
-                   progress_);
+  absl::StatusOr<LoopResult> RunOnBuffers(const Executable& executable, ArgumentsByDevice arguments,
+                                          const DeviceMesh& mesh, const LoopOptions& loop) {
+    return RunLoop(executable, std::move(arguments), *buffers_, loop,
+                   {mesh, ExecutionOptions(), Limits()}, progress_);
   }
 
   absl::Status Report(const Executable& executable, const RunTimes* run) {
@@ -660,13 +660,13 @@ class Runner {
     const CrashLine line("running on platform", backend.name());
     running_ = true;
     absl::StatusOr<std::vector<Literal>> results;
+    const ArgumentsByDevice& own = spmd_ ? spmd_->arguments() : arguments;
+    const DeviceMesh mesh = outer_mesh();
     if (buffers_) {
-      ASSIGN_OR_RETURN(LoopResult run, RunOnBuffers(*executable, arguments.front(), loop_));
-      results = {{std::move(run.value)}};
-    } else if (spmd_) {
-      results = RunDevices(*executable, spmd_->arguments(), spmd_->mesh());
+      ASSIGN_OR_RETURN(LoopResult run, RunOnBuffers(*executable, own, mesh, loop_));
+      results = std::move(run.values);
     } else {
-      results = RunOnce(*executable, arguments);
+      results = RunDevices(*executable, own, mesh);
     }
     running_ = !results.ok();
     return results;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "lib/analysis/leaves.h"
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
 #include "passes/spmd/device_parts.h"
+#include "passes/spmd/placement.h"
 #include "tools/support/runnable.h"
 
 namespace hlo {
@@ -25,6 +27,23 @@ bool Divides(const Sharding& sharding) {
   return std::any_of(sharding.leaves.begin(), sharding.leaves.end(), [](const auto& leaf) {
     return std::visit([](const auto& form) { return Divides(form); }, leaf);
   });
+}
+
+// A leaf of parameters or of a result, and how it is divided.
+struct DividedLeaf {
+  Shape shape;
+  Sharding::Leaf sharding;
+  const Instruction* holder;
+  std::string name;
+};
+
+void AppendLeaves(const Instruction& holder, const Sharding& sharding,
+                  std::vector<DividedLeaf>& leaves) {
+  const std::vector<Shape> shapes = LeafShapes(holder.shape());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    leaves.push_back({shapes[i], sharding.leaves[sharding.is_tuple ? i : 0], &holder,
+                      NameOfLeaf(holder, static_cast<int64_t>(i))});
+  }
 }
 
 }  // namespace
@@ -58,6 +77,30 @@ absl::StatusOr<SpmdRun> SpmdRun::Make(Module& module) {
   RETURN_IF_ERROR(DivideByShardings(module));
   run.result_ = *module.config().spmd_output_sharding;
   return run;
+}
+
+absl::Status SpmdRun::CheckFeeds(const Module& module,
+                                 const std::vector<BufferPlan::Feed>& feeds) const {
+  std::vector<DividedLeaf> inputs, outputs;
+  for (const Instruction* parameter : whole_->entry()->parameters()) {
+    const auto number = static_cast<size_t>(parameter->parameter_number());
+    AppendLeaves(*parameter, module.config().spmd_parameter_shardings[number], inputs);
+  }
+  AppendLeaves(*whole_->entry()->root(), result_, outputs);
+  for (const BufferPlan::Feed& feed : feeds) {
+    const DividedLeaf &from = outputs[feed.output], &to = inputs[feed.input];
+    ASSIGN_OR_RETURN(const Placement given,
+                     Placement::Of(from.sharding, from.shape.rank(), partitions_));
+    ASSIGN_OR_RETURN(const Placement wanted,
+                     Placement::Of(to.sharding, to.shape.rank(), partitions_));
+    if (given == wanted) continue;
+    return Error(to.holder->loc(),
+                 "`--feed` gives `{}`, divided as {}, to `{}`, divided as {}; give both one "
+                 "`sharding=`",
+                 from.name, Sharding::Of(from.sharding).ToString(), to.name,
+                 Sharding::Of(to.sharding).ToString());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::vector<Literal>>> SpmdRun::Cut(

@@ -10,6 +10,7 @@
 #include "lib/eval/communicator.h"
 #include "lib/ir/module.h"
 #include "lib/types/literal.h"
+#include "tools/run/buffer_plan.h"
 
 namespace hlo {
 
@@ -28,6 +29,8 @@ class SpmdRun {
   const Module& whole() const { return *whole_; }
   // Of the replicas, each taken for one device.
   DeviceMesh mesh() const { return {whole_->config().replica_count, 1}; }
+  // Of `module`, which has been divided: an output that is fed must be divided as the input is.
+  absl::Status CheckFeeds(const Module& module, const std::vector<BufferPlan::Feed>& feeds) const;
   // Arguments of each device from those of each replica, which are kept for a reference.
   absl::StatusOr<std::vector<std::vector<Literal>>> Cut(
       const Module& module, std::vector<std::vector<Literal>> by_replica);

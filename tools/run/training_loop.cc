@@ -43,69 +43,88 @@ absl::StatusOr<Literal> ValueOf(Shape shape, std::vector<HostBuffer>& buffers, s
   return Literal::Tuple(std::move(elements));
 }
 
+// Memory of one device. What is in the memory of `run` goes before it.
+struct OneDevice {
+  std::unique_ptr<BufferRun> run;
+  RunOptions options;
+  std::vector<HostBuffer> inputs, outputs;  // by leaf
+  std::vector<BufferArgument> arguments;
+};
+
 class Loop {
  public:
   Loop(const Executable& executable, const BufferPlan& plan, const LoopOptions& loop,
-       const RunOptions& options, Progress& progress)
+       const LoopDevices& devices, Progress& progress)
       : executable_(executable),
         entry_(*executable.module().entry()),
         plan_(plan),
         loop_(loop),
-        options_(options),
-        progress_(progress) {}
+        mesh_(devices.mesh),
+        options_(devices.options),
+        progress_(progress),
+        threads_(executable.module(), devices.mesh, devices.limits) {}
 
-  absl::StatusOr<LoopResult> Run(std::vector<Literal> arguments) {
+  absl::StatusOr<LoopResult> Run(std::vector<std::vector<Literal>> arguments) {
+    FindFed();
     RETURN_IF_ERROR(Open());
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      RETURN_IF_ERROR(TakeLeaves(std::move(arguments[i]),
-                                 entry_.parameter(static_cast<int>(i))->shape(), inputs_));
-      arguments[i] = Literal();
-    }
+    for (std::vector<Literal>& own : arguments) RETURN_IF_ERROR(Take(std::move(own)));
     RETURN_IF_ERROR(Resume());
-    ASSIGN_OR_RETURN(run_, BufferRun::Make(executable_));
-    for (HostBuffer& input : inputs_) {
-      ASSIGN_OR_RETURN(input, run_->Place(std::move(input)));
-    }
+    for (size_t i = 0; i < devices_.size(); ++i) RETURN_IF_ERROR(Place(i));
     started_ = Now();
     for (int64_t step = result_.first_step; step < loop_.steps; ++step) {
       RETURN_IF_ERROR(Step(step));
     }
     result_.milliseconds = Now() - started_;
-    size_t next = 0;
-    ASSIGN_OR_RETURN(result_.value, ValueOf(entry_.root()->shape(), outputs_, next));
+    for (OneDevice& device : devices_) {
+      size_t next = 0;
+      ASSIGN_OR_RETURN(result_.values.emplace_back(),
+                       ValueOf(entry_.root()->shape(), device.outputs, next));
+    }
     return std::move(result_);
   }
 
  private:
-  // Where arrays of checkpoints go, by number of the array leaf.
-  std::vector<std::pair<size_t, size_t>> FedInputs() const {
-    std::vector<std::pair<size_t, size_t>> fed;  // array leaf, leaf
+  // An input that is fed: what checkpoints hold.
+  struct Fed {
+    size_t array;  // number among the arrays of the parameters
+    size_t output, input;
+    Shape shape;
+  };
+  void FindFed() {
     size_t leaf = 0, array = 0;
     for (const Instruction* parameter : entry_.parameters()) {
       for (const Shape shape : LeafShapes(parameter->shape())) {
-        const bool is_fed =
-            std::any_of(plan_.feeds.begin(), plan_.feeds.end(),
-                        [&](const BufferPlan::Feed& feed) { return feed.input == leaf; });
-        if (is_fed) fed.emplace_back(array, leaf);
+        const auto feed = std::find_if(plan_.feeds.begin(), plan_.feeds.end(),
+                                       [&](const auto& other) { return other.input == leaf; });
+        if (feed != plan_.feeds.end()) fed_.push_back({array, feed->output, leaf, shape});
         array += shape.IsArray() ? 1 : 0;
         ++leaf;
       }
     }
-    return fed;
   }
 
   absl::Status Open() {
     if (loop_.checkpoint.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(folder_, CheckpointFolder::Open(loop_.checkpoint, loop_.module));
+    CheckpointForm form{loop_.module, mesh_, {}};
+    for (const Fed& fed : fed_) form.arrays.emplace_back(fed.array, fed.shape);
+    ASSIGN_OR_RETURN(folder_, CheckpointFolder::Open(loop_.checkpoint, std::move(form)));
+    return absl::OkStatus();
+  }
+
+  // The inputs of the next device.
+  absl::Status Take(std::vector<Literal> arguments) {
+    OneDevice& device = devices_.emplace_back();
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      RETURN_IF_ERROR(TakeLeaves(std::move(arguments[i]),
+                                 entry_.parameter(static_cast<int>(i))->shape(), device.inputs));
+      arguments[i] = Literal();
+    }
     return absl::OkStatus();
   }
 
   absl::Status Resume() {
     if (!loop_.resume) return absl::OkStatus();
-    const std::vector<std::pair<size_t, size_t>> fed = FedInputs();
-    std::vector<std::pair<size_t, Shape>> arrays;
-    for (const auto& [array, leaf] : fed) arrays.emplace_back(array, inputs_[leaf].shape());
-    ASSIGN_OR_RETURN(const CheckpointFolder::Found found, folder_->ReadNewest(arrays));
+    ASSIGN_OR_RETURN(const CheckpointFolder::Found found, folder_->ReadNewest());
     if (!found.note.empty()) result_.notes.push_back(found.note);
     if (!found.checkpoint) {
       result_.notes.push_back(
@@ -117,40 +136,64 @@ class Loop {
       return Error("the checkpoint is of step {}, and `--iterations` asks for {}; nothing is left",
                    result_.first_step, loop_.steps);
     }
-    for (size_t i = 0; i < fed.size(); ++i) {
-      ASSIGN_OR_RETURN(inputs_[fed[i].second],
-                       HostBuffer::Of(found.checkpoint->arrays[i].second, arrays[i].second));
+    for (size_t device = 0; device < devices_.size(); ++device) {
+      const std::vector<Literal>& arrays = found.checkpoint->devices[device];
+      for (size_t i = 0; i < fed_.size(); ++i) {
+        ASSIGN_OR_RETURN(devices_[device].inputs[fed_[i].input],
+                         HostBuffer::Of(arrays[i], fed_[i].shape));
+      }
     }
     result_.notes.push_back(fmt::format("goes on after step {}\n", result_.first_step));
     return absl::OkStatus();
   }
 
+  absl::Status Place(size_t i) {
+    OneDevice& device = devices_[i];
+    ASSIGN_OR_RETURN(device.run, BufferRun::Make(executable_));
+    device.options = threads_.OptionsOf(static_cast<int64_t>(i), options_);
+    for (HostBuffer& input : device.inputs) {
+      ASSIGN_OR_RETURN(input, device.run->Place(std::move(input)));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Step(int64_t step) {
     ShowProgress(step);
-    arguments_.clear();
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      arguments_.push_back(plan_.donated[i] ? Donated(inputs_[i]) : Borrowed(inputs_[i]));
-    outputs_.clear();
-    ASSIGN_OR_RETURN(outputs_, run_->Execute(arguments_, options_));
+    RETURN_IF_ERROR(threads_.Run(
+        [this](int64_t device) { return StepOf(devices_[static_cast<size_t>(device)]); }));
     const int64_t done = step + 1;
     const bool is_last = done == loop_.steps;
     if (folder_ && (is_last || (loop_.every > 0 && done % loop_.every == 0)))
       RETURN_IF_ERROR(WriteCheckpoint(done));
-    return is_last ? absl::OkStatus() : FeedBack();
+    if (is_last) return absl::OkStatus();
+    for (OneDevice& device : devices_) RETURN_IF_ERROR(FeedBack(device));
+    return absl::OkStatus();
   }
 
-  absl::Status FeedBack() {
+  absl::Status StepOf(OneDevice& device) const {
+    device.arguments.clear();
+    for (size_t i = 0; i < device.inputs.size(); ++i) {
+      HostBuffer& input = device.inputs[i];
+      device.arguments.push_back(plan_.donated[i] ? Donated(input) : Borrowed(input));
+    }
+    device.outputs.clear();
+    ASSIGN_OR_RETURN(device.outputs, device.run->Execute(device.arguments, device.options));
+    return absl::OkStatus();
+  }
+
+  absl::Status FeedBack(OneDevice& device) const {
     for (size_t i = 0; i < plan_.feeds.size(); ++i) {
       const BufferPlan::Feed& feed = plan_.feeds[i];
       const bool is_needed_again =
           std::any_of(plan_.feeds.begin() + static_cast<std::ptrdiff_t>(i) + 1, plan_.feeds.end(),
                       [&](const BufferPlan::Feed& other) { return other.output == feed.output; });
-      const Shape shape = inputs_[feed.input].shape();
+      HostBuffer &from = device.outputs[feed.output], &to = device.inputs[feed.input];
+      const Shape shape = to.shape();
       if (is_needed_again) {
-        ASSIGN_OR_RETURN(HostBuffer copy, outputs_[feed.output].Copy());
-        inputs_[feed.input] = std::move(copy).As(shape);
+        ASSIGN_OR_RETURN(HostBuffer copy, from.Copy());
+        to = std::move(copy).As(shape);
       } else {
-        inputs_[feed.input] = std::move(outputs_[feed.output]).As(shape);
+        to = std::move(from).As(shape);
       }
     }
     return absl::OkStatus();
@@ -158,12 +201,11 @@ class Loop {
 
   absl::Status WriteCheckpoint(int64_t step) {
     Checkpoint checkpoint{step, {}};
-    for (const auto& [array, leaf] : FedInputs()) {
-      const auto feed =
-          std::find_if(plan_.feeds.begin(), plan_.feeds.end(),
-                       [leaf = leaf](const BufferPlan::Feed& f) { return f.input == leaf; });
-      ASSIGN_OR_RETURN(Literal value, outputs_[feed->output].ToLiteral());
-      checkpoint.arrays.emplace_back(array, std::move(value));
+    for (const OneDevice& device : devices_) {
+      std::vector<Literal>& arrays = checkpoint.devices.emplace_back();
+      for (const Fed& fed : fed_) {
+        ASSIGN_OR_RETURN(arrays.emplace_back(), device.outputs[fed.output].ToLiteral());
+      }
     }
     return folder_->Write(checkpoint);
   }
@@ -181,22 +223,24 @@ class Loop {
   const Computation& entry_;
   const BufferPlan& plan_;
   const LoopOptions& loop_;
+  const DeviceMesh mesh_;
   const RunOptions& options_;
   Progress& progress_;
+  DeviceThreads threads_;
+  std::vector<Fed> fed_;  // in the order of the inputs
   std::optional<CheckpointFolder> folder_;
-  std::unique_ptr<BufferRun> run_;
-  std::vector<HostBuffer> inputs_, outputs_;  // by leaf
-  std::vector<BufferArgument> arguments_;
+  std::vector<OneDevice> devices_;
   LoopResult result_;
   double started_ = 0, shown_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<LoopResult> RunLoop(const Executable& executable, std::vector<Literal> arguments,
+absl::StatusOr<LoopResult> RunLoop(const Executable& executable,
+                                   std::vector<std::vector<Literal>> arguments,
                                    const BufferPlan& plan, const LoopOptions& loop,
-                                   const RunOptions& options, Progress& progress) {
-  return Loop(executable, plan, loop, options, progress).Run(std::move(arguments));
+                                   const LoopDevices& devices, Progress& progress) {
+  return Loop(executable, plan, loop, devices, progress).Run(std::move(arguments));
 }
 
 }  // namespace hlo

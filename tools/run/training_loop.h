@@ -1,5 +1,6 @@
 // Runs a program on buffers: once with donated inputs (--donate), or step after step, outputs fed
-// back to inputs (--feed), with checkpoints between the steps.
+// back to inputs (--feed), with checkpoints between the steps. Of several devices each has inputs
+// and outputs of its own; they do a step together, and the next one begins when all have done it.
 #pragma once
 
 #include <string>
@@ -9,6 +10,7 @@
 #include "backends/backend.h"
 #include "lib/types/literal.h"
 #include "tools/run/buffer_plan.h"
+#include "tools/run/device_threads.h"
 #include "tools/support/progress.h"
 
 namespace hlo {
@@ -21,17 +23,25 @@ struct LoopOptions {
   uint64_t module = 0;     // a hash of what runs
 };
 
+// What runs the loop.
+struct LoopDevices {
+  DeviceMesh mesh;
+  RunOptions options;
+  DeviceLimits limits;
+};
+
 struct LoopResult {
-  Literal value;  // of the last step
+  std::vector<Literal> values;  // of the last step, by device
   double milliseconds = 0;
   int64_t first_step = 0;          // the steps before it were done by another process
   std::vector<std::string> notes;  // what the user should know
 };
 
-// `arguments` are used up. The buffers of fed outputs become those of the inputs: nothing is copied
-// that the platform need not copy, and memory is that of one step.
-absl::StatusOr<LoopResult> RunLoop(const Executable& executable, std::vector<Literal> arguments,
+// `arguments`, by device, are used up. The buffers of fed outputs become those of the inputs:
+// nothing is copied that the platform need not copy, and memory is that of one step.
+absl::StatusOr<LoopResult> RunLoop(const Executable& executable,
+                                   std::vector<std::vector<Literal>> arguments,
                                    const BufferPlan& plan, const LoopOptions& loop,
-                                   const RunOptions& options, Progress& progress);
+                                   const LoopDevices& devices, Progress& progress);
 
 }  // namespace hlo
