@@ -8,15 +8,15 @@
 #include "lib/support/strings.h"
 #include "passes/sharding/instruction_sharding.h"
 #include "passes/sharding/shardy_annotations.h"
+#include "passes/sharding/shardy_meshes.h"
 #include "passes/sharding/shardy_programs.h"
 
 namespace hlo {
 namespace {
 
-constexpr std::string_view kMeshesKey = "xla.sdy.meshes";
 constexpr std::string_view kTupleArgumentsKey = "xla.sdy.tuple_args_shardings";
 constexpr std::string_view kTupleResultsKey = "xla.sdy.tuple_results_shardings";
-constexpr std::string_view kModuleKeys[] = {kMeshesKey, kTupleArgumentsKey, kTupleResultsKey,
+constexpr std::string_view kModuleKeys[] = {kShardyMeshesKey, kTupleArgumentsKey, kTupleResultsKey,
                                             "xla.sdy.use_tuple_args"};
 // Keeps bodies apart from what calls them until they have been found.
 constexpr std::string_view kMarksOfBodies[] = {"inlineable"};
@@ -49,7 +49,8 @@ class ShardyImporter {
       : module_(module), context_(context), annotations_(meshes_, context) {}
 
   absl::StatusOr<bool> Run() {
-    RETURN_IF_ERROR(ReadMeshes());
+    ASSIGN_OR_RETURN(meshes_, ShardyMeshesOf(module_));
+    RETURN_IF_ERROR(CheckMeshes());
     ASSIGN_OR_RETURN(const std::vector<ShardyProgram> programs,
                      FindShardyPrograms(module_, meshes_, changed_));
     std::vector<bool> is_program(module_.serial_limit());
@@ -79,15 +80,10 @@ class ShardyImporter {
     return Error(module_.entry()->loc(), "`{}` of the module: {}", key, ToStd(status.message()));
   }
 
-  absl::Status ReadMeshes() {
-    const std::string_view text = ModuleText(kMeshesKey);
-    if (text.empty()) return absl::OkStatus();
-    absl::StatusOr<ShardyMeshes> meshes = ParseShardyMeshes(text);
-    if (!meshes.ok()) return BlameModule(kMeshesKey, meshes.status());
-    meshes_ = *std::move(meshes);
+  // A mesh of one is a device.
+  absl::Status CheckMeshes() const {
     const int64_t partitions = module_.config().num_partitions;
     for (const auto& [name, mesh] : meshes_) {
-      // A mesh of one is a device.
       if (partitions > 1 && mesh.device_count() > 1 && mesh.device_count() != partitions)
         return Error(module_.entry()->loc(),
                      "mesh `{}` has {} devices, but there are {} partitions", name,

@@ -15,6 +15,7 @@
 #include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
 #include "tools/run/saved_executable.h"
+#include "tools/run/spmd_run.h"
 #include "tools/support/elided.h"
 #include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
@@ -65,7 +66,11 @@ absl::Status LoadFile(ToolOptions& options, const std::string& path, LoadedFile&
   if (module.entry() == nullptr)
     return Error("module `{}` has no entry computation", module.name());
   RETURN_IF_ERROR(GiveMeanings(module, options.custom_calls));
-  RETURN_IF_ERROR(SetDevices(module, options.num_replicas, options.num_partitions));
+  int64_t partitions = options.num_partitions;
+  if (options.spmd) {
+    ASSIGN_OR_RETURN(partitions, PartitionsByMesh(module, partitions));
+  }
+  RETURN_IF_ERROR(SetDevices(module, options.num_replicas, partitions));
   ASSIGN_OR_RETURN(const int filled, FillElided(module, options.fill_elided));
   if (filled > 0) {
     file.notes.push_back(

@@ -5,8 +5,10 @@
 #include "lib/analysis/leaves.h"
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
+#include "passes/sharding/shardy_meshes.h"
 #include "passes/spmd/device_parts.h"
 #include "passes/spmd/placement.h"
+#include "tools/run/devices.h"
 #include "tools/support/runnable.h"
 
 namespace hlo {
@@ -56,6 +58,40 @@ const Instruction* FirstDivided(const Module& module) {
     }
   }
   return nullptr;
+}
+
+absl::StatusOr<int64_t> PartitionsByMesh(const Module& module, int64_t given) {
+  ASSIGN_OR_RETURN(ShardyMeshes meshes, ShardyMeshesOf(module));
+  // A mesh without axes is of one device, or of everybody.
+  std::erase_if(meshes, [](const auto& mesh) { return mesh.second.axes.empty(); });
+  if (meshes.empty()) return given;
+  const int64_t stated = given > 0 ? given : module.config().num_partitions;
+  const auto& [name, mesh] = *meshes.begin();
+  const int64_t devices = mesh.device_count();
+  const auto has = [](int64_t count) {
+    return [count](const auto& other) { return other.second.device_count() == count; };
+  };
+  if (given > 0 || stated > 1) {
+    if (std::any_of(meshes.begin(), meshes.end(), has(stated))) return given;
+    return Error(module.entry()->loc(),
+                 "{} is {}, but mesh `{}` of module `{}` has {} device{}; --num-partitions={} fits "
+                 "it",
+                 given > 0 ? "--num-partitions" : "`num_partitions`", stated, name, module.name(),
+                 devices, devices == 1 ? "" : "s", devices);
+  }
+  const auto other = std::find_if_not(meshes.begin(), meshes.end(), has(devices));
+  if (other != meshes.end()) {
+    return Error(module.entry()->loc(),
+                 "mesh `{}` of module `{}` has {} devices, mesh `{}` has {}; choose by "
+                 "--num-partitions=P",
+                 name, module.name(), devices, other->first, other->second.device_count());
+  }
+  if (devices > kMostRunDevices) {
+    return Unsupported(module.entry()->loc(),
+                       "mesh `{}` of module `{}` has {} devices; at most {} can be run here", name,
+                       module.name(), devices, kMostRunDevices);
+  }
+  return devices;
 }
 
 absl::Status DivideByShardings(Module& module) {

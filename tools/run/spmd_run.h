@@ -14,6 +14,11 @@
 
 namespace hlo {
 
+// The partitions of a module that is to be divided: `given`, of --num-partitions; where it is 0 and
+// the module has one partition, as many as its Shardy mesh has devices, or 0. An error where a
+// number fits no mesh.
+absl::StatusOr<int64_t> PartitionsByMesh(const Module& module, int64_t given);
+
 // Makes `module` the program of each of its partitions, after propagating its shardings.
 absl::Status DivideByShardings(Module& module);
 
