@@ -43,10 +43,10 @@ absl::Status RefuseFed(const ToolOptions& options, const Module& module) {
 
 absl::Status RefuseOneProcessFlags(const ToolOptions& options, bool feeds) {
   const std::pair<bool, std::string_view> kinds[] = {
+      {options.uses_buffers(), "--donate and --feed are for"},
       {options.bench || options.iterations > 0, "--bench and --iterations measure"},
       {!options.trace.empty(), "--trace shows"},
       {feeds, "infeed and outfeed are for"},
-      {options.uses_buffers(), "--donate and --feed are for"},
   };
   for (const auto& [is_given, what] : kinds) {
     if (is_given) return Unsupported(SourceLoc(), "{} one process, not --distributed ones", what);
