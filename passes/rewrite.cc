@@ -11,6 +11,7 @@
 #include "lib/support/diagnostic.h"
 #include "passes/layout_copy.h"
 #include "passes/rule_names.h"
+#include "passes/util/caller_sharding.h"
 #include "passes/util/control_edges.h"
 
 namespace hlo {
@@ -215,19 +216,6 @@ bool KeepsName(const Instruction& old, const Instruction& replacement) {
              std::string_view(replacement.attrs<CustomCallAttrs>().custom_call_target);
 }
 
-// Whether `value`, as the result of what a loop or a conditional runs, would be divided in another
-// way than that says.
-bool ContradictsCaller(const Instruction& value, const Computation& computation) {
-  constexpr OpcodeSet kSpeaks = {Opcode::kWhile, Opcode::kConditional};
-  if (value.sharding() == nullptr) return false;
-  for (const CallSite& site : computation.callers()) {
-    const Sharding* const said = site.caller->sharding();
-    if (kSpeaks.Has(site.caller->opcode()) && said != nullptr && !(*said == *value.sharding()))
-      return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
@@ -249,12 +237,11 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
     }
   }
   if (replacement->id() < first_new_id) HandOverControlEdges(old, replacement);
-  // It is the caller's value from now on, which has one sharding.
-  if (old->is_root() && old->sharding() == nullptr && !old->parent()->is_entry() &&
-      ContradictsCaller(*replacement, *old->parent()))
-    replacement->mutable_extras().sharding.reset();
   if (KeepsName(*old, *replacement)) old->module().MoveName(*old, replacement);
-  old->parent()->Replace(old, replacement);
+  Computation& computation = *old->parent();
+  const bool was_without = old->is_root() && old->sharding() == nullptr;
+  computation.Replace(old, replacement);
+  if (was_without) DropShardingThatCallersContradict(computation);
 }
 
 absl::StatusOr<bool> RewritePass::Run(Module& module, PassContext& context) {

@@ -1,5 +1,6 @@
 // Rules rooted at reduce and reduce-window.
 #include <algorithm>
+#include <cmath>
 
 #include "lib/analysis/region.h"
 #include "passes/algsimp/moves.h"
@@ -256,6 +257,14 @@ Instruction* ReduceOfEvenConcat(Instruction* reduce, Rewriter& rewriter) {
   return alike || reduce->shape().IsScalar() ? ReduceOfConcat(reduce, rewriter) : nullptr;
 }
 
+// Whether elements of the type come near enough to the number; integers count in a circle.
+bool HoldsNumber(ElementType type, int64_t number) {
+  if (!IsFloat(type)) return true;
+  Literal held(Shape::Scalar(type));
+  held.SetDouble(0, static_cast<double>(number));
+  return std::abs(held.GetDouble(0) / static_cast<double>(number) - 1) < 0.125;
+}
+
 // reduce(broadcast(x)): by max, min, and, or of one value  =>  that value; of dimensions that x has
 //     =>  broadcast(reduce(x));  a sum over dimensions that the broadcast added  =>  x * n
 Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
@@ -290,7 +299,9 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
   }
   if (all_own && !own.empty())
     return rewriter.Broadcast(SameReduce(rewriter, reduce, x, own), reduce->shape().dims(), kept);
-  if (!own.empty() || opcode != Opcode::kAdd || IsPred(x->shape().element_type())) return nullptr;
+  if (!own.empty() || opcode != Opcode::kAdd || IsPred(x->shape().element_type()) ||
+      !HoldsNumber(x->shape().element_type(), added))
+    return nullptr;
   Instruction* sum = rewriter.Multiply(
       x, SplatOf(rewriter, x->shape().element_type(), static_cast<double>(added), x));
   if (!IsIdentityOf(*opcode, *reduce->operand(1)))

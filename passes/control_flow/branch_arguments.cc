@@ -5,6 +5,7 @@
 #include "lib/ir/builder.h"
 #include "lib/support/status.h"
 #include "passes/control_flow/branch_motion.h"
+#include "passes/util/caller_sharding.h"
 #include "passes/util/origins.h"
 
 namespace hlo {
@@ -36,6 +37,7 @@ class ArgumentMotion {
       InBranch branch(*this, conditional_->call(i));
       branch.ChangeReads(conditional_->call(i)->parameter(0), 0);
       RETURN_IF_ERROR(branch.builder.status());
+      DropShardingThatCallersContradict(*conditional_->call(i));
     }
     ReplaceArgument();
     for (Instruction* moved : moved_) {

@@ -227,8 +227,8 @@ absl::Status BlameAttribute(const Instruction& instruction, std::string_view key
 
 absl::StatusOr<ShardyShardings> ShardingsOf(const Instruction& instruction, std::string_view key,
                                             const ShardyMeshes& meshes) {
-  absl::StatusOr<ShardyShardings> shardings =
-      ParseShardyShardings(FrontendAttribute(instruction, key), meshes);
+  absl::StatusOr<ShardyShardings> shardings = ParseShardyShardings(
+      FrontendAttribute(instruction, key), meshes, instruction.module().config().num_partitions);
   if (!shardings.ok()) return BlameAttribute(instruction, key, shardings.status());
   return shardings;
 }

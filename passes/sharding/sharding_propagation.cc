@@ -75,8 +75,10 @@ class ShardingsBefore {
   // The same in the form in which they are compared.
   void Given(const Instruction& instruction) { given_[instruction.id()] = *instruction.sharding(); }
   const std::optional<Sharding>& written(const Instruction& instruction) const {
-    static const std::optional<Sharding> kNone;
-    return instruction.id() < written_.size() ? written_[instruction.id()] : kNone;
+    return Of(instruction, written_);
+  }
+  const std::optional<Sharding>& given(const Instruction& instruction) const {
+    return Of(instruction, given_);
   }
   // Gives those that are still what they were their text back; returns whether others changed.
   bool Settle(Module& module, PassContext& context) {
@@ -104,7 +106,13 @@ class ShardingsBefore {
   }
 
  private:
-  std::vector<std::optional<Sharding>> written_, given_;  // by id
+  using ById = std::vector<std::optional<Sharding>>;
+  static const std::optional<Sharding>& Of(const Instruction& instruction, const ById& shardings) {
+    static const std::optional<Sharding> kNone;
+    return instruction.id() < shardings.size() ? shardings[instruction.id()] : kNone;
+  }
+
+  ById written_, given_;
   CommonMesh mesh_;
 };
 
@@ -288,17 +296,17 @@ bool RemoveBarriers(Module& module) {
 void KeepCsePreventionOnly(Module& module, const ShardingsBefore& before) {
   ForEachInstruction(module, [&](Instruction& instruction) {
     if (instruction.sharding() == nullptr) return;
-    const std::optional<Sharding>& written = before.written(instruction);
+    const std::optional<Sharding>& given = before.given(instruction);
     // The caller of a computation says of its own value what its root would say.
     const bool answers = instruction.is_root() && !instruction.parent()->is_entry();
-    if (IsScalarBroadcast(instruction) && !written.has_value() && !answers) {
+    if (IsScalarBroadcast(instruction) && !given.has_value() && !answers) {
       Sharding marked = *instruction.sharding();
       OpMetadata mark;
       mark.op_name = kCsePreventionMark;
       LeafAt(marked, 0).metadata = {mark};
       SetSharding(instruction, std::move(marked));
-    } else if (written.has_value()) {
-      SetSharding(instruction, *written);
+    } else if (given.has_value()) {
+      SetSharding(instruction, *given);
     } else {
       ClearSharding(instruction);
     }

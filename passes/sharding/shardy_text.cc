@@ -126,8 +126,8 @@ absl::StatusOr<Mesh> ReadMesh(TextReader& reader) {
 
 class ShardingReader {
  public:
-  ShardingReader(TextReader& reader, const ShardyMeshes& meshes)
-      : reader_(reader), meshes_(meshes) {}
+  ShardingReader(TextReader& reader, const ShardyMeshes& meshes, int64_t partitions)
+      : reader_(reader), meshes_(meshes), partitions_(partitions) {}
 
   // `<@mesh, [{"a", ?}, {}], replicated={"b"}, unreduced={"c"}>`
   absl::Status ReadInto(ShardyShardings& result) {
@@ -160,6 +160,11 @@ class ShardingReader {
     ASSIGN_OR_RETURN(const std::string name, reader_.Name());
     const auto mesh = meshes_.find(name);
     if (mesh == meshes_.end()) return Error("the module has no mesh `{}`", name);
+    const int64_t devices = mesh->second.device_count();
+    // A mesh of one is a device.
+    if (partitions_ > 1 && devices > 1 && devices != partitions_)
+      return Error("mesh `{}` has {} devices, but there are {} partitions", name, devices,
+                   partitions_);
     return mesh->second;
   }
 
@@ -193,6 +198,7 @@ class ShardingReader {
 
   TextReader& reader_;
   const ShardyMeshes& meshes_;
+  const int64_t partitions_;
 };
 
 }  // namespace
@@ -219,9 +225,10 @@ absl::StatusOr<ShardyMeshes> ParseShardyMeshes(std::string_view text) {
 }
 
 absl::StatusOr<ShardyShardings> ParseShardyShardings(std::string_view text,
-                                                     const ShardyMeshes& meshes) {
+                                                     const ShardyMeshes& meshes,
+                                                     int64_t partitions) {
   TextReader reader(text);
-  ShardingReader shardings(reader, meshes);
+  ShardingReader shardings(reader, meshes, partitions);
   ShardyShardings result;
   if (reader.Take("#sdy.sharding_per_value<")) {
     RETURN_IF_ERROR(reader.Expect("["));

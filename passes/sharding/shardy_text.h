@@ -31,9 +31,11 @@ struct ShardyShardings {
   std::vector<NamedSharding> values;  // sound, but for the ranks, which the text does not know
   bool has_priorities = false;        // `{"a"}p1`
 };
-// One sharding, or one for each value.
+// One sharding, or one for each value. That the mesh has other devices than there are partitions is
+// an error, too; with 1 partition nobody has said how many there are.
 absl::StatusOr<ShardyShardings> ParseShardyShardings(std::string_view text,
-                                                     const ShardyMeshes& meshes);
+                                                     const ShardyMeshes& meshes,
+                                                     int64_t partitions);
 
 absl::StatusOr<std::vector<std::string>> ParseShardyAxes(std::string_view text);
 absl::StatusOr<int64_t> ParseShardyNumber(std::string_view text);

@@ -50,7 +50,6 @@ class ShardyImporter {
 
   absl::StatusOr<bool> Run() {
     ASSIGN_OR_RETURN(meshes_, ShardyMeshesOf(module_));
-    RETURN_IF_ERROR(CheckMeshes());
     ASSIGN_OR_RETURN(const std::vector<ShardyProgram> programs,
                      FindShardyPrograms(module_, meshes_, changed_));
     std::vector<bool> is_program(module_.serial_limit());
@@ -80,23 +79,12 @@ class ShardyImporter {
     return Error(module_.entry()->loc(), "`{}` of the module: {}", key, ToStd(status.message()));
   }
 
-  // A mesh of one is a device.
-  absl::Status CheckMeshes() const {
-    const int64_t partitions = module_.config().num_partitions;
-    for (const auto& [name, mesh] : meshes_) {
-      if (partitions > 1 && mesh.device_count() > 1 && mesh.device_count() != partitions)
-        return Error(module_.entry()->loc(),
-                     "mesh `{}` has {} devices, but there are {} partitions", name,
-                     mesh.device_count(), partitions);
-    }
-    return absl::OkStatus();
-  }
-
   // Shardings of all arrays in the only parameter of the entry, or in its result.
   absl::Status TakeTuple(std::string_view key, Instruction& instruction) {
     const std::string_view text = ModuleText(key);
     if (text.empty()) return absl::OkStatus();
-    const absl::StatusOr<ShardyShardings> given = ParseShardyShardings(text, meshes_);
+    const absl::StatusOr<ShardyShardings> given =
+        ParseShardyShardings(text, meshes_, module_.config().num_partitions);
     if (!given.ok()) return BlameModule(key, given.status());
     return annotations_.SetLeaves(instruction, key, *given, ManualRegion());
   }

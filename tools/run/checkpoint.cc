@@ -123,6 +123,11 @@ std::vector<int64_t> CheckpointFolder::Steps() const {
   return steps;
 }
 
+int64_t CheckpointFolder::NewestStep() const {
+  const std::vector<int64_t> steps = Steps();
+  return steps.empty() ? 0 : steps.back();
+}
+
 absl::Status CheckpointFolder::Write(const Checkpoint& checkpoint) const {
   const std::string unfinished = fmt::format("{}/{}{}", path_, kUnfinished, checkpoint.step);
   RETURN_IF_ERROR(MakeFolder(unfinished));
@@ -147,7 +152,7 @@ absl::Status CheckpointFolder::Write(const Checkpoint& checkpoint) const {
                             form_.mesh.partitions, files)));
   std::error_code error;
   const std::string folder = FolderOf(checkpoint.step);
-  fs::remove_all(folder, error);  // of an earlier loop
+  fs::remove_all(folder, error);  // one that could not be read
   if (!error) fs::rename(unfinished, folder, error);
   if (error) return SystemError("write", folder, error);
   std::vector<int64_t> steps = Steps();

@@ -39,6 +39,8 @@ class CheckpointFolder {
   // Makes `path` where there is none, and removes what a killed process left.
   static absl::StatusOr<CheckpointFolder> Open(std::string path, CheckpointForm form);
 
+  // The step of the newest checkpoint, whole or not; 0: there is none.
+  int64_t NewestStep() const;
   absl::Status Write(const Checkpoint& checkpoint) const;
 
   // A checkpoint that was found; `note` says which newer ones are not whole.

@@ -108,6 +108,12 @@ class Loop {
     CheckpointForm form{loop_.module, mesh_, {}};
     for (const Fed& fed : fed_) form.arrays.emplace_back(fed.array, fed.shape);
     ASSIGN_OR_RETURN(folder_, CheckpointFolder::Open(loop_.checkpoint, std::move(form)));
+    // Among older ones of higher steps nobody would find those of this loop.
+    if (const int64_t step = folder_->NewestStep(); step > 0 && !loop_.resume)
+      return Error(
+          "`{}` holds checkpoints of an earlier loop, the newest of step {}; add "
+          "`--resume` to go on from there, or name another folder",
+          loop_.checkpoint, step);
     return absl::OkStatus();
   }
 
