@@ -52,20 +52,22 @@ void CollectLaunches(const ThunkList& thunks, std::map<int, gpu::LaunchDims>& la
   }
 }
 
-void AddLaunches(const gpu::Program& program, std::string_view target,
-                 std::vector<gpu::KernelResources>& kernels) {
+absl::Status AddLaunches(const gpu::Program& program, std::string_view target,
+                         std::vector<gpu::KernelResources>& kernels) {
   std::map<int, gpu::LaunchDims> launches;
   CollectLaunches(program.thunks, launches);
   for (const auto& [number, dims] : launches) {
-    const std::string name =
-        gpu::PtxName(program.kernels[static_cast<size_t>(number)], static_cast<size_t>(number));
+    const auto i = static_cast<size_t>(number);
+    ASSIGN_OR_RETURN(const gpu::KernelEntry entry, gpu::EntryOf(program.kernels[i], i));
     for (gpu::KernelResources& kernel : kernels) {
-      if (kernel.name != name) continue;
+      if (kernel.name != entry.name) continue;
+      kernel.shared_bytes += static_cast<int>(entry.shared_bytes);
       kernel.threads = dims.block;
       kernel.blocks = dims.grid[0] * dims.grid[1] * dims.grid[2];
       kernel.occupancy = gpu::Occupancy(target, dims.block, kernel.registers, kernel.shared_bytes);
     }
   }
+  return absl::OkStatus();
 }
 
 bool StartsFromPtx(const CompileOptions& options) {
@@ -75,7 +77,8 @@ bool StartsFromPtx(const CompileOptions& options) {
 // The kernels as one module of PTX, or what somebody made of it.
 absl::StatusOr<std::string> PtxOf(const gpu::Program& program, const CompileOptions& options) {
   if (StartsFromPtx(options)) return options.start->text;
-  return gpu::CompileToPtx(program.kernels, PtxOptionsOf(options));
+  ASSIGN_OR_RETURN(gpu::Ptx ptx, gpu::CompileToPtx(program.kernels, PtxOptionsOf(options)));
+  return std::move(ptx.text);
 }
 
 // Texts of the kernels that were asked for.
@@ -103,7 +106,7 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
   }
   if (!wants_table) return absl::OkStatus();
   ASSIGN_OR_RETURN(auto kernels, gpu::ReadCubin(assembled.cubin));
-  AddLaunches(program, TargetOf(options), kernels);
+  RETURN_IF_ERROR(AddLaunches(program, TargetOf(options), kernels));
   options.emit_sink(EmitStage::kKernels, gpu::ToTable(kernels) + assembled.warnings);
   return absl::OkStatus();
 }
@@ -197,7 +200,7 @@ class GpuSimBackend final : public GpuBackend {
     }
     std::vector<gpu::DeviceCode> codes;
     for (const gpu::UniqueKernel& kernel : kernels)
-      codes.push_back({kernel.bitcode, {}, {}, {gpu::kKernelName}});
+      codes.push_back({kernel.bitcode, {}, {}, {{gpu::kKernelName}}});
     return codes;
   }
 };

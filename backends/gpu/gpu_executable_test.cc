@@ -71,13 +71,14 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> MakeOn(std::shared_ptr<Device> de
   auto module = ParseModule(text);
   REQUIRE(module.ok());
   CompileOptions options;
+  options.gpu.multiprocessors = device->properties().multiprocessors;
   options.gpu.merge_steps = false;
   options.gpu.graphs = graphs;
   auto program = EmitProgram(**module, options);
   REQUIRE(program.ok());
   std::vector<DeviceCode> codes(1);
   for (size_t i = 0; i < program->kernels.size(); ++i)
-    codes[0].kernels.push_back(fmt::format("k{}", i));
+    codes[0].kernels.push_back({fmt::format("k{}", i)});
   return GpuExecutable::Make(*std::move(module), {{std::move(device)}, nullptr},
                              *std::move(program), codes);
 }

@@ -45,8 +45,8 @@ PlacedProgram::~PlacedProgram() {
 absl::Status PlacedProgram::LoadKernels(const std::vector<DeviceCode>& codes) {
   for (const DeviceCode& code : codes) {
     ASSIGN_OR_RETURN(std::unique_ptr<DeviceModule> loaded, device_->LoadModule(code));
-    for (const std::string& name : code.kernels) {
-      ASSIGN_OR_RETURN(const DeviceKernel* const kernel, loaded->Find(name));
+    for (const KernelEntry& entry : code.kernels) {
+      ASSIGN_OR_RETURN(const DeviceKernel* const kernel, loaded->Find(entry.name));
       kernels_.push_back(kernel);
     }
     modules_.push_back(std::move(loaded));

@@ -75,7 +75,9 @@ static_assert(int{kCudaErrorOutOfMemory} == int{CUDA_ERROR_OUT_OF_MEMORY});
 static_assert(int{kCudaErrorStubLibrary} == int{CUDA_ERROR_STUB_LIBRARY});
 static_assert(int{kCudaErrorNotReady} == int{CUDA_ERROR_NOT_READY});
 static_assert(int{kCudaMaxThreadsPerBlock} == int{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK});
-static_assert(int{kCudaMaxSharedPerBlock} == int{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK});
+static_assert(int{kCudaMostSharedPerBlock} ==
+              int{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN});
+static_assert(int{kCudaSharedOfLaunch} == int{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES});
 static_assert(int{kCudaMultiprocessorCount} == int{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT});
 static_assert(int{kCudaComputeMajor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR});
 static_assert(int{kCudaComputeMinor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR});

@@ -19,10 +19,11 @@ enum : int {
   kCudaErrorStubLibrary = 34,
   kCudaErrorNotReady = 600,
   kCudaMaxThreadsPerBlock = 1,  // of cuDeviceGetAttribute, as are those that follow
-  kCudaMaxSharedPerBlock = 8,
   kCudaMultiprocessorCount = 16,
   kCudaComputeMajor = 75,
   kCudaComputeMinor = 76,
+  kCudaMostSharedPerBlock = 97,  // for kernels that ask for it:
+  kCudaSharedOfLaunch = 8,       // of cuFuncSetAttribute
   kCudaStreamNonBlocking = 1,
   kCudaEventDefault = 0,
   kCudaEventNoTiming = 2,

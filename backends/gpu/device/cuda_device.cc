@@ -18,7 +18,8 @@ constexpr std::chrono::milliseconds kLongestHold(50);
 
 struct CudaKernel final : DeviceKernel {
   void* function = nullptr;
-  bool waits = false;  // DeviceCode::waits
+  unsigned shared_bytes = 0;  // KernelEntry::shared_bytes
+  bool waits = false;         // DeviceCode::waits
 };
 
 class CudaModule final : public DeviceModule {
@@ -26,11 +27,18 @@ class CudaModule final : public DeviceModule {
   CudaModule(const CudaDriver& driver, void* module) : driver_(driver), module_(module) {}
   ~CudaModule() override { driver_.cuModuleUnload(module_); }
 
-  absl::Status Add(const std::string& name, bool waits) {
-    CudaKernel& kernel = kernels_[name];
+  absl::Status Add(const KernelEntry& entry, bool waits, const DeviceProperties& properties) {
+    CudaKernel& kernel = kernels_[entry.name];
     kernel.waits = waits;
-    return driver_.Check(driver_.cuModuleGetFunction(&kernel.function, module_, name.c_str()),
-                         "cuModuleGetFunction");
+    RETURN_IF_ERROR(
+        driver_.Check(driver_.cuModuleGetFunction(&kernel.function, module_, entry.name.c_str()),
+                      "cuModuleGetFunction"));
+    if (entry.shared_bytes == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckSharedMemory(entry.name, entry.shared_bytes, properties));
+    kernel.shared_bytes = static_cast<unsigned>(entry.shared_bytes);
+    return driver_.Check(driver_.cuFuncSetAttribute(kernel.function, kCudaSharedOfLaunch,
+                                                    static_cast<int>(entry.shared_bytes)),
+                         "cuFuncSetAttribute");
   }
   absl::StatusOr<const DeviceKernel*> Find(std::string_view name) const override {
     const auto it = kernels_.find(name);
@@ -115,6 +123,7 @@ class CudaStream final : public Stream {
     for (size_t i = 0; i < 3; ++i) config.grid[i] = static_cast<unsigned>(launch.dims.grid[i]);
     config.block[0] = static_cast<unsigned>(launch.dims.block);
     config.block[1] = config.block[2] = 1;
+    config.shared_bytes = kernel.shared_bytes;
     config.stream = stream_;
     config.attributes = &overlap;
     config.attribute_count = kernel.waits && launch.overlaps ? 1 : 0;
@@ -237,7 +246,7 @@ class CudaDevice final : public Device {
     properties_.compute_minor = Attribute(kCudaComputeMinor);
     properties_.multiprocessors = Attribute(kCudaMultiprocessorCount);
     properties_.max_threads_per_block = Attribute(kCudaMaxThreadsPerBlock);
-    properties_.shared_bytes_per_block = Attribute(kCudaMaxSharedPerBlock);
+    properties_.shared_bytes_per_block = Attribute(kCudaMostSharedPerBlock);
     size_t bytes = 0;
     driver_.cuDeviceTotalMem_v2(&bytes, device_);
     properties_.memory_bytes = static_cast<int64_t>(bytes);
@@ -294,7 +303,8 @@ class CudaDevice final : public Device {
           result, fmt::format("cuModuleLoadDataEx{}{}", log.empty() ? "" : ": ", log).c_str());
     }
     auto module = std::make_unique<CudaModule>(driver_, handle);
-    for (const std::string& name : code.kernels) RETURN_IF_ERROR(module->Add(name, code.waits));
+    for (const KernelEntry& entry : code.kernels)
+      RETURN_IF_ERROR(module->Add(entry, code.waits, properties_));
     return std::unique_ptr<DeviceModule>(std::move(module));
   }
   absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override {

@@ -35,4 +35,12 @@ absl::Status CheckLaunch(const Launch& launch, const DeviceProperties& propertie
   return absl::OkStatus();
 }
 
+absl::Status CheckSharedMemory(std::string_view kernel, int64_t bytes,
+                               const DeviceProperties& properties) {
+  if (bytes <= properties.shared_bytes_per_block) return absl::OkStatus();
+  return Unsupported(SourceLoc(),
+                     "kernel `{}` needs {} bytes of shared memory for a block, device `{}` has {}",
+                     kernel, bytes, properties.name, properties.shared_bytes_per_block);
+}
+
 }  // namespace hlo::gpu

@@ -41,13 +41,20 @@ struct UniqueKernel {
 };
 inline constexpr char kKernelName[] = "kernel";
 
+// A kernel of loaded code.
+struct KernelEntry {
+  std::string name;
+  // Shared memory of a block that its launch brings, besides what the kernel declares itself.
+  int64_t shared_bytes = 0;
+};
+
 // Kernels in the forms that devices take; a device uses the one it understands.
 struct DeviceCode {
   std::string bitcode;  // LLVM IR as the emitters wrote it
   std::string ptx;
   std::string cubin;
-  std::vector<std::string> kernels;  // names
-  bool waits = false;                // each waits itself for what was launched before it
+  std::vector<KernelEntry> kernels;
+  bool waits = false;  // each waits itself for what was launched before it
 };
 
 struct DeviceProperties {
@@ -57,7 +64,7 @@ struct DeviceProperties {
   int compute_minor = 0;
   int multiprocessors = 1;
   int64_t memory_bytes = 0;
-  int64_t shared_bytes_per_block = 48 * 1024;  // without opting in
+  int64_t shared_bytes_per_block = 227 * 1024;  // the most that a kernel may ask for
   int max_threads_per_block = 1024;
 };
 
@@ -151,5 +158,8 @@ class Device {
 
 // Refuses launches that no device of compute capability 9.0 takes.
 absl::Status CheckLaunch(const Launch& launch, const DeviceProperties& properties);
+// Refuses a kernel whose blocks need more shared memory than the device has for one.
+absl::Status CheckSharedMemory(std::string_view kernel, int64_t bytes,
+                               const DeviceProperties& properties);
 
 }  // namespace hlo::gpu

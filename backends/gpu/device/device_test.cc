@@ -49,7 +49,7 @@ TEST_CASE("device memory is limited and balanced", "[gpu][simulator]") {
 TEST_CASE("the recording fake refuses what the interface forbids", "[gpu][recording]") {
   RecordingDevice device;
   DeviceCode code;
-  code.kernels = {"k"};
+  code.kernels = {{"k"}};
   auto module = *device.LoadModule(code);
   CHECK_FALSE(module->Find("other").ok());
   auto stream = *device.CreateStream();

@@ -13,7 +13,9 @@ class RecordedKernel final : public DeviceKernel {};
 
 class RecordedModule final : public DeviceModule {
  public:
-  explicit RecordedModule(const DeviceCode& code) : names_(code.kernels) {}
+  explicit RecordedModule(const DeviceCode& code) {
+    for (const KernelEntry& entry : code.kernels) names_.push_back(entry.name);
+  }
   absl::StatusOr<const DeviceKernel*> Find(std::string_view name) const override {
     RET_CHECK(std::find(names_.begin(), names_.end(), name) != names_.end(),
               "the module has no kernel `{}`", name);

@@ -81,7 +81,7 @@ std::unique_ptr<Module> Parsed(const std::string& text) {
   return *std::move(module);
 }
 
-std::vector<std::vector<Literal>> ArgumentsOf(const Module& module) {
+std::vector<std::vector<Literal>> ArgumentsOfDevices(const Module& module) {
   std::vector<std::vector<Literal>> arguments;
   const int64_t devices = module.config().replica_count * module.config().num_partitions;
   for (int64_t device = 0; device < devices; ++device) {
@@ -144,7 +144,7 @@ void CheckCase(const std::string& text, std::vector<std::vector<Literal>> argume
   CAPTURE(text);
   const auto module = Parsed(text);
   REQUIRE(static_cast<bool>(IsForNccl(*module->entry()->root())));
-  if (arguments.empty()) arguments = ArgumentsOf(*module);
+  if (arguments.empty()) arguments = ArgumentsOfDevices(*module);
   const auto expected = EvaluateOnDevices(*module, arguments, {});
   REQUIRE(expected.ok());
   RecordingNccl fake;
@@ -251,7 +251,7 @@ void SetAll(Literal& literal, const std::vector<int64_t>& values) {
 }
 
 TEST_CASE("slices of rows among devices", "[gpu][nccl]") {
-  auto arguments = ArgumentsOf(*Parsed(Ragged()));
+  auto arguments = ArgumentsOfDevices(*Parsed(Ragged()));
   SetAll(arguments[0][2], {0, 1});  // device 0: a row to itself, three to device 1
   SetAll(arguments[0][3], {1, 3});
   SetAll(arguments[0][4], {4, 2});
@@ -286,7 +286,7 @@ std::string SumOfTwo() {
 std::string ErrorOf(const RecordingNccl::Trouble& trouble, const std::string& text,
                     double patience = 20) {
   const auto module = Parsed(text);
-  const auto arguments = ArgumentsOf(*module);
+  const auto arguments = ArgumentsOfDevices(*module);
   std::string error;
   RecordingNccl fake;
   fake.SetTrouble(trouble);
@@ -323,7 +323,7 @@ TEST_CASE("what goes wrong in NCCL ends the run, and the host goes on", "[gpu][n
 
 TEST_CASE("a device that never comes is told of by the host", "[gpu][nccl]") {
   const auto module = Parsed(SumOfTwo());
-  const auto arguments = ArgumentsOf(*module);
+  const auto arguments = ArgumentsOfDevices(*module);
   RecordingNccl fake;
   NcclCommunicator nccl(&RecordingNccl::Table());
   InProcessCommunicator host({2, 1});
@@ -340,7 +340,7 @@ TEST_CASE("a device that never comes is told of by the host", "[gpu][nccl]") {
 
 TEST_CASE("devices without GPUs of their own, or without NCCL, have the host", "[gpu][nccl]") {
   const auto module = Parsed(SumOfTwo());
-  const auto arguments = ArgumentsOf(*module);
+  const auto arguments = ArgumentsOfDevices(*module);
   RecordingNccl fake;
   for (const Nccl* const table : {&RecordingNccl::Table(), static_cast<const Nccl*>(nullptr)}) {
     NcclCommunicator nccl(table);
@@ -388,7 +388,7 @@ class QueueTransport final : public Transport {
 TEST_CASE("processes make a communicator of NCCL by an id that the first one sends",
           "[gpu][nccl]") {
   const auto module = Parsed(SumOfTwo());
-  const auto arguments = ArgumentsOf(*module);
+  const auto arguments = ArgumentsOfDevices(*module);
   const auto expected = EvaluateOnDevices(*module, arguments, {});
   REQUIRE(expected.ok());
   RecordingNccl fake;

@@ -12,10 +12,10 @@ namespace {
 
 absl::Status CompileOne(absl::Span<const UniqueKernel> kernels, const PtxOptions& options,
                         size_t first, DeviceCode& code) {
-  ASSIGN_OR_RETURN(code.ptx, CompileToPtx(kernels, options, first));
+  ASSIGN_OR_RETURN(Ptx ptx, CompileToPtx(kernels, options, first));
+  code.ptx = std::move(ptx.text);
+  code.kernels = std::move(ptx.kernels);
   code.waits = WaitForEarlier(code.ptx);
-  for (size_t i = 0; i < kernels.size(); ++i)
-    code.kernels.push_back(PtxName(kernels[i], first + i));
   if (!HasAssembler()) return absl::OkStatus();
   ASSIGN_OR_RETURN(Assembled assembled, Assemble(code.ptx, options.target));
   code.cubin = std::move(assembled.cubin);
@@ -50,9 +50,10 @@ absl::StatusOr<DeviceCode> CompileEdited(const StageText& ptx,
   code.ptx = ptx.text;
   code.waits = WaitForEarlier(code.ptx);
   for (size_t i = 0; i < kernels.size(); ++i) {
-    code.kernels.push_back(PtxName(kernels[i], i));
-    if (ptx.text.find(fmt::format(".entry {}(", code.kernels.back())) == std::string::npos)
-      return Error("{}: kernel `{}` is not there", ptx.file, code.kernels.back());
+    ASSIGN_OR_RETURN(code.kernels.emplace_back(), EntryOf(kernels[i], i));
+    const std::string& name = code.kernels.back().name;
+    if (ptx.text.find(fmt::format(".entry {}(", name)) == std::string::npos)
+      return Error("{}: kernel `{}` is not there", ptx.file, name);
   }
   if (!HasAssembler()) return code;
   ASSIGN_OR_RETURN(Assembled assembled, AssembleEdited(ptx, target));

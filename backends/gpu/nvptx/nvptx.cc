@@ -20,6 +20,7 @@
 #include <mutex>
 
 #include "backends/gpu/nvptx/remainder.h"
+#include "backends/gpu/nvptx/shared_memory.h"
 #include "backends/llvm/kernel_texts.h"
 #include "backends/llvm/pass_times.h"
 #include "lib/support/status.h"
@@ -158,12 +159,19 @@ std::string PtxName(const UniqueKernel& kernel, size_t i) {
   return fmt::format("k{}_{}", i, name);
 }
 
-absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
-                                         const PtxOptions& options, size_t first) {
+absl::StatusOr<KernelEntry> EntryOf(const UniqueKernel& kernel, size_t i) {
+  llvm::LLVMContext context;
+  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> module, ReadKernel(kernel, i, context));
+  return KernelEntry{PtxName(kernel, i), LaunchSharedBytes(*module)};
+}
+
+absl::StatusOr<Ptx> CompileToPtx(absl::Span<const UniqueKernel> kernels, const PtxOptions& options,
+                                 size_t first) {
   constexpr int kHopper = 90;
   RETURN_IF_ERROR(CheckTarget(options.target));
   ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine,
                    MakeNvptxMachine(options.target));
+  Ptx ptx;
   llvm::LLVMContext context;
   llvm::Module all("kernels", context);
   all.setTargetTriple(kTriple);
@@ -172,8 +180,10 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
   for (size_t i = 0; i < kernels.size(); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], first + i, context));
     one->setDataLayout(machine->createDataLayout());
+    ptx.kernels.push_back({PtxName(kernels[i], first + i), LaunchSharedBytes(*one)});
+    MoveSharedToLaunch(*one);
     if (options.overlap && CapabilityOf(options.target) >= kHopper)
-      WaitAtEntry(*one->getFunction(PtxName(kernels[i], first + i)));
+      WaitAtEntry(*one->getFunction(ptx.kernels.back().name));
     RET_CHECK(!linker.linkInModule(std::move(one)), "kernel of `{}` does not link",
               kernels[i].name);
   }
@@ -186,7 +196,8 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
       !machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile),
       "the code generator writes no PTX");
   passes.run(all);
-  return std::string(text.data(), text.size());
+  ptx.text.assign(text.data(), text.size());
+  return ptx;
 }
 
 bool WaitForEarlier(std::string_view ptx) {

@@ -28,10 +28,17 @@ struct PtxOptions {
   bool overlap = false;  // GpuOptions::overlap; before sm_90 there is no such thing
 };
 
+// What loads kernel `i` of a PTX module: its name, and the shared memory that its launch brings.
+absl::StatusOr<KernelEntry> EntryOf(const UniqueKernel& kernel, size_t i);
+
+struct Ptx {
+  std::string text;
+  std::vector<KernelEntry> kernels;
+};
 // All kernels as one PTX module; the first of them is number `first`. May be called by several
 // threads at once.
-absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
-                                         const PtxOptions& options, size_t first = 0);
+absl::StatusOr<Ptx> CompileToPtx(absl::Span<const UniqueKernel> kernels, const PtxOptions& options,
+                                 size_t first = 0);
 
 // Whether all kernels of this PTX wait themselves until what was launched before them is done, so
 // that they may be launched earlier: those that CompileToPtx makes with `overlap` do.

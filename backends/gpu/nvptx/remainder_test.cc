@@ -45,7 +45,7 @@ define void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, ptr addrspace(1) %r) {{
   DeviceCode code;
   llvm::raw_string_ostream stream(code.bitcode);
   llvm::WriteBitcodeToFile(*module, stream);
-  code.kernels = {"k"};
+  code.kernels = {{"k"}};
   return code;
 }
 

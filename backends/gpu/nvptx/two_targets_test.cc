@@ -62,8 +62,8 @@ UniqueKernel KernelForGpu() {
 }
 
 std::string PtxOf(const UniqueKernel& kernel) {
-  const absl::StatusOr<std::string> text = CompileToPtx({kernel}, PtxOptions());
-  return text.ok() ? *text : std::string();
+  const absl::StatusOr<Ptx> ptx = CompileToPtx({kernel}, PtxOptions());
+  return ptx.ok() ? ptx->text : std::string();
 }
 
 // How often what `compile` gives is not `expected`.

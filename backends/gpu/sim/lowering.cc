@@ -346,7 +346,7 @@ class KernelLowering {
 }  // namespace
 
 absl::StatusOr<std::vector<SimKernelInfo>> LowerForSimulator(llvm::Module& module,
-                                                             absl::Span<const std::string> kernels,
+                                                             absl::Span<const KernelEntry> kernels,
                                                              const LoweringOptions& options) {
   llvm::SmallVector<llvm::Constant*> shared;
   for (llvm::GlobalVariable& global : module.globals()) {
@@ -354,9 +354,10 @@ absl::StatusOr<std::vector<SimKernelInfo>> LowerForSimulator(llvm::Module& modul
   }
   llvm::convertUsersOfConstantsToInstructions(shared);
   std::vector<SimKernelInfo> infos;
-  for (const std::string& name : kernels) {
-    llvm::Function* const kernel = module.getFunction(name);
-    RET_CHECK(kernel != nullptr && !kernel->isDeclaration(), "no kernel `{}` in the module", name);
+  for (const KernelEntry& entry : kernels) {
+    llvm::Function* const kernel = module.getFunction(entry.name);
+    RET_CHECK(kernel != nullptr && !kernel->isDeclaration(), "no kernel `{}` in the module",
+              entry.name);
     ASSIGN_OR_RETURN(SimKernelInfo info, KernelLowering(module, *kernel, options).Run());
     kernel->eraseFromParent();
     infos.push_back(std::move(info));

@@ -27,7 +27,7 @@ struct LoweringOptions {
 
 // Lowers `kernels` of `module` in place; gives what the engine must know of each.
 absl::StatusOr<std::vector<SimKernelInfo>> LowerForSimulator(llvm::Module& module,
-                                                             absl::Span<const std::string> kernels,
+                                                             absl::Span<const KernelEntry> kernels,
                                                              const LoweringOptions& options);
 
 }  // namespace hlo::gpu

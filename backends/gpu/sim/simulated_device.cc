@@ -279,9 +279,7 @@ absl::Status SimStream::Put(Work work) {
 absl::Status SimStream::LaunchKernel(const Launch& launch) {
   RETURN_IF_ERROR(CheckLaunch(launch, device_.properties()));
   const auto* const kernel = static_cast<const SimKernel*>(launch.kernel);
-  RET_CHECK(kernel->info.shared_bytes <= device_.properties().shared_bytes_per_block,
-            "kernel of `{}` uses {} bytes of shared memory", launch.name,
-            kernel->info.shared_bytes);
+  RETURN_IF_ERROR(CheckSharedMemory(launch.name, kernel->info.shared_bytes, device_.properties()));
   std::vector<KernelArgument> arguments(launch.arguments.begin(), launch.arguments.end());
   return Put([this, kernel, dims = launch.dims, arguments = std::move(arguments),
               name = std::string(launch.name)] {

@@ -4,7 +4,8 @@
 //   old      it supports CUDA 11.8        stub     it is the toolkit's stub
 //   none     it knows no device           full     the device has 1 KiB of memory
 //   fault    kernels fail when they run   refuse   kernels fail when they are launched
-//   show     nothing; each launch is said on stderr
+//   show     nothing; each launch is said on stderr, and each kernel that asks for more shared memory
+//   narrow   blocks have no more shared memory than kernels may declare
 //   several  nothing; there are eight devices
 //
 // At the end it says on stderr when something was not given back.
@@ -36,6 +37,7 @@ struct Ledger {
 };
 Ledger ledger;
 bool launched = false;
+std::map<void*, unsigned> most_shared;  // by kernel: bytes that its launches may bring
 
 int Make(void** handle, const char* kind) {
   *handle = std::malloc(1);
@@ -93,12 +95,12 @@ int cuDeviceGetUuid_v2(void* uuid, int device) {
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  constexpr int kThreads = 1, kShared = 8, kMajor = 75, kMinor = 76;
-  *value = attribute == kThreads  ? 1024
-           : attribute == kShared ? 48 * 1024
-           : attribute == kMajor  ? 9
-           : attribute == kMinor  ? 0
-                                  : 4;
+  constexpr int kThreads = 1, kMajor = 75, kMinor = 76, kMostShared = 97;
+  *value = attribute == kThreads      ? 1024
+           : attribute == kMostShared ? (Wants("narrow") ? 48 : 227) * 1024
+           : attribute == kMajor      ? 9
+           : attribute == kMinor      ? 0
+                                      : 4;
   return 0;
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) {
@@ -119,16 +121,31 @@ int cuModuleGetFunction(void** function, void* module, const char*) {
   *function = module;
   return 0;
 }
-int cuLaunchKernelEx(const void* launch, void*, void**, void**) {
+int cuFuncSetAttribute(void* function, int attribute, int value) {
+  constexpr int kSharedOfLaunch = 8;
+  if (attribute != kSharedOfLaunch) return kOutOfResources;
+  most_shared[function] = static_cast<unsigned>(value);
+  if (Wants("show")) std::fprintf(stderr, "fake driver: up to %d bytes of shared memory\n", value);
+  return 0;
+}
+int cuLaunchKernelEx(const void* launch, void* function, void**, void**) {
   launched = true;
   const auto& config = *static_cast<const LaunchConfig*>(launch);
+  // As the driver: no more than was asked for, which is this much where nobody asked.
+  constexpr unsigned kUnasked = 48 * 1024;
+  const auto asked = most_shared.find(function);
+  if (config.shared_bytes > (asked == most_shared.end() ? kUnasked : asked->second))
+    return kOutOfResources;
   constexpr int kProgrammaticSerialization = 6;
   const bool overlaps =
       config.attribute_count == 1 && config.attributes[0] == kProgrammaticSerialization;
   if (Wants("show")) {
-    std::fprintf(stderr, "fake driver: %u x %u x %u blocks of %u threads%s%s\n", config.grid[0],
-                 config.grid[1], config.grid[2], config.block[0],
-                 config.stream == nullptr ? ", no stream" : "", overlaps ? ", overlapping" : "");
+    std::string more = config.stream == nullptr ? ", no stream" : "";
+    if (overlaps) more += ", overlapping";
+    if (config.shared_bytes > 0)
+      more += ", " + std::to_string(config.shared_bytes) + " bytes of shared memory";
+    std::fprintf(stderr, "fake driver: %u x %u x %u blocks of %u threads%s\n", config.grid[0],
+                 config.grid[1], config.grid[2], config.block[0], more.c_str());
   }
   return Wants("refuse") ? kOutOfResources : 0;
 }

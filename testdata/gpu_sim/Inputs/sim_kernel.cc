@@ -60,7 +60,7 @@ absl::StatusOr<DeviceCode> CodeOf(const std::string& text) {
   DeviceCode code;
   llvm::raw_string_ostream stream(code.bitcode);
   llvm::WriteBitcodeToFile(*module, stream);
-  code.kernels = {"k"};
+  code.kernels = {{"k"}};
   return code;
 }
 
