@@ -455,13 +455,23 @@ void KernelBuilder::StoreShared(const SharedArray& array, llvm::Value* index,
 
 void KernelBuilder::Barrier() { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
+// LLVM 19 declares shuffles convergent, but neither `mma` nor `ldmatrix`. The call says it, as what
+// a declaration says is forgotten when bitcode is read.
+llvm::Value* KernelBuilder::TogetherInWarp(llvm::Intrinsic::ID id,
+                                           llvm::ArrayRef<llvm::Type*> types,
+                                           llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::CallInst* const call = b_.CreateIntrinsic(id, types, arguments);
+  call->setConvergent();
+  return call;
+}
+
 llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, llvm::Value* lane,
                                         llvm::Intrinsic::ID id, int limit) {
   llvm::Type* const type = value->getType();
   const unsigned bits = type->getPrimitiveSizeInBits();
   llvm::Type* const i32 = b_.getInt32Ty();
   const auto shuffle = [&](llvm::Value* word) {
-    return b_.CreateIntrinsic(
+    return TogetherInWarp(
         id, {}, {b_.getInt32(~0u), word, lane, b_.getInt32(static_cast<uint32_t>(limit))});
   };
   llvm::Value* whole = b_.CreateBitCast(value, b_.getIntNTy(bits));

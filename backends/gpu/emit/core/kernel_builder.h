@@ -109,6 +109,10 @@ class KernelBuilder final : public IndexBuilder {
 
   // ---- threads together ----
   void Barrier();
+  // What all lanes of a warp do as one, such as a product of tensor cores. LLVM may not move the
+  // call to where only some lanes come by, nor write it twice.
+  llvm::Value* TogetherInWarp(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
+                              llvm::ArrayRef<llvm::Value*> arguments);
   // The value of the lane `offset` above (of this lane where there is none). All lanes of the warp
   // take part.
   Emitted ShuffleDown(const Emitted& value, int offset);

@@ -234,7 +234,7 @@ class MmaEmission {
     const auto id = side.from->along_free
                         ? llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16
                         : llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16;
-    llvm::Value* const loaded = b_.CreateIntrinsic(id, {address->getType()}, {address});
+    llvm::Value* const loaded = k_.TogetherInWarp(id, {address->getType()}, {address});
     Words words;
     for (unsigned i = 0; i < 4; ++i) words.push_back(b_.CreateExtractValue(loaded, i));
     return words;
@@ -293,8 +293,8 @@ class MmaEmission {
       for (llvm::Value*& word : arguments) word = b_.CreateBitCast(word, pair);
     }
     for (int i = 0; i < 4; ++i) arguments.push_back(sums[i].value);
-    llvm::Value* const products = b_.CreateIntrinsic(
-        id, {}, llvm::ArrayRef<llvm::Value*>(arguments.data(), arguments.size()));
+    llvm::Value* const products =
+        k_.TogetherInWarp(id, {}, llvm::ArrayRef<llvm::Value*>(arguments.data(), arguments.size()));
     for (unsigned i = 0; i < 4; ++i) sums[i].value = b_.CreateExtractValue(products, i);
   }
 
