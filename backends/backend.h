@@ -84,7 +84,7 @@ struct CpuOptions {
 // Of the platforms `gpu` and `gpu-sim`.
 struct GpuOptions {
   std::string target;         // "sm_90a"; empty: what the platform takes by default
-  int multiprocessors = 0;    // to share work among; 0: those of the device, or of an H100
+  int multiprocessors = 0;    // to share work among; 0: the device's, or those of a GPU of `target`
   bool library = true;        // large products by cuBLASLt where it is there
   bool tf32 = false;          // products of f32 and default precision with TF32, as XLA's
   bool graphs = true;         // what is launched again and again is launched as a whole

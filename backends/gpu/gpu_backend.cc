@@ -21,12 +21,23 @@
 #include "backends/platforms.h"
 #include "lib/support/status.h"
 #include "lib/support/stopwatch.h"
+#include "passes/gpu/gpu_device.h"
 
 namespace hlo {
 namespace {
 
 std::string TargetOf(const CompileOptions& options) {
   return options.gpu.target.empty() ? std::string(gpu::kDefaultTarget) : options.gpu.target;
+}
+
+// Of the largest GPU that code for `target` is for, where neither a device nor anybody says which.
+int MultiprocessorsOf(std::string_view target) {
+  int most = 0;
+  for (const GpuDevice& gpu : AllGpuDevices()) {
+    if (ComputeCapabilityOf(gpu.target) == ComputeCapabilityOf(target))
+      most = std::max(most, static_cast<int>(gpu.multiprocessors));
+  }
+  return most > 0 ? most : MultiprocessorsOf(gpu::kDefaultTarget);
 }
 
 gpu::PtxOptions PtxOptionsOf(const CompileOptions& options) {
@@ -143,6 +154,7 @@ class GpuBackend : public Backend {
     if (options.emit.empty()) {
       ASSIGN_OR_RETURN(devices, OpenDevices(*module, own));
     }
+    if (own.gpu.multiprocessors == 0) own.gpu.multiprocessors = MultiprocessorsOf(TargetOf(own));
     ASSIGN_OR_RETURN(gpu::Program program,
                      CompileProgram(*module, own, Library(devices.all, own), stats));
     if (devices.all.empty()) {

@@ -75,7 +75,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
       FamilyOptions family;
       family.shared = SharedPairs(*planned.instruction, buffers());
       family.tf32 = options_.gpu.tf32;
-      if (options_.gpu.multiprocessors > 0) family.multiprocessors = options_.gpu.multiprocessors;
+      family.multiprocessors = options_.gpu.multiprocessors;
       planned.plan = EmitInstruction(*planned.instruction, family);
     });
     return absl::OkStatus();

@@ -66,6 +66,7 @@ absl::Status ReadTarget(ToolOptions& options) {
     }
     ASSIGN_OR_RETURN(options.gpu_properties,
                      GpuPropertiesOf(options.gpu.target, options.gpu_target_config));
+    options.gpu.multiprocessors = options.gpu_properties.multiprocessors;
     ASSIGN_OR_RETURN(options.gpu.target, GpuTarget(options.gpu.target, options.gpu_target_config));
   } else if (!options.gpu.target.empty()) {
     if (options.platform != "cpu")

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <regex>
@@ -27,17 +28,20 @@ std::string Known(std::string target) {
 struct NamedGpu {
   std::string target;
   std::string device;
+  int multiprocessors = 0;
 };
 absl::StatusOr<NamedGpu> GpuOfFlags(const std::string& target, const std::string& config) {
   for (const GpuDevice& gpu : AllGpuDevices()) {
-    if (gpu.name == target) return NamedGpu{std::string(gpu.target), target};
+    if (gpu.name == target) {
+      return NamedGpu{std::string(gpu.target), target, static_cast<int>(gpu.multiprocessors)};
+    }
   }
   if (target == "native") return NamedGpu();
-  if (!target.empty() || config.empty()) return NamedGpu{target, ""};
+  if (!target.empty() || config.empty()) return NamedGpu{target, "", 0};
   ASSIGN_OR_RETURN(const std::string text, ReadFile(config));
   ASSIGN_OR_RETURN(std::string found, GpuTargetOfConfig(text, config));
   std::string device = GpuDeviceOfConfig(text, found);
-  return NamedGpu{std::move(found), std::move(device)};
+  return NamedGpu{std::move(found), std::move(device), MultiprocessorsOfConfig(text)};
 }
 
 // The number of `name: 132`, or 0.
@@ -58,7 +62,7 @@ absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::stri
 absl::StatusOr<GpuProperties> GpuPropertiesOf(const std::string& target,
                                               const std::string& config) {
   ASSIGN_OR_RETURN(const NamedGpu gpu, GpuOfFlags(target, config));
-  return GpuProperties{ComputeCapabilityOf(gpu.target), gpu.device};
+  return GpuProperties{ComputeCapabilityOf(gpu.target), gpu.device, gpu.multiprocessors};
 }
 
 FlagValues GpuTargetValues() {
@@ -98,6 +102,11 @@ absl::StatusOr<std::string> GpuTargetOfConfig(std::string_view text, std::string
     ((*at)[1] == "major" ? major : minor) = (*at)[2];
   if (major.empty()) return Error("{}: `cuda_compute_capability` has no `major: N`", name);
   return "sm_" + major + minor;
+}
+
+int MultiprocessorsOfConfig(std::string_view text) {
+  constexpr double kMost = 1 << 16;  // more is no number of any GPU
+  return static_cast<int>(std::min(NumberOf(text, "core_count"), kMost));
 }
 
 std::string GpuDeviceOfConfig(std::string_view text, std::string_view target) {

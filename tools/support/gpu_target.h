@@ -17,6 +17,7 @@ absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::stri
 struct GpuProperties {
   std::string compute_capability;  // 9.0
   std::string device;              // a name of gpu_device.h
+  int multiprocessors = 0;         // 0: the flags do not say it
 };
 absl::StatusOr<GpuProperties> GpuPropertiesOf(const std::string& target, const std::string& config);
 
@@ -29,6 +30,9 @@ FlagValues GpuTargetValues();
 // The target that a description of a GPU, a GpuTargetConfigProto of XLA in its text form, is about:
 // `cuda_compute_capability { major: 9 minor: 0 }` is sm_90. `name` is for messages.
 absl::StatusOr<std::string> GpuTargetOfConfig(std::string_view text, std::string_view name);
+
+// How many multiprocessors such a description says that the GPU has: `core_count: 132`; else 0.
+int MultiprocessorsOfConfig(std::string_view text);
 
 // The GPU of gpu_device.h that is of this target and has as many multiprocessors as the description
 // says, of several the one whose memory is about as fast; "" where there is none.

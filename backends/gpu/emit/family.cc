@@ -82,6 +82,7 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
     return Unsupported(instruction.loc(), "platform `gpu` cannot run `{}` yet: {}",
                        instruction.opcode_text(), decision.reason());
   }
+  RET_CHECK(options.multiprocessors > 0, "nobody said how many multiprocessors the device has");
   KernelPlan plan;
   ASSIGN_OR_RETURN(GpuFrame frame, MakeGpuFrame(instruction, options));
   const Instruction* root = RootOf(instruction);

@@ -319,6 +319,7 @@ constexpr std::string_view kLargeLeft = "f32[512,256]", kLargeRight = "f32[256,5
 
 absl::StatusOr<Program> LargeProgram(Module& module, bool tf32 = true) {
   CompileOptions options;
+  options.gpu.multiprocessors = 132;
   options.gpu.tf32 = tf32;
   return EmitProgram(module, options, [] {
     auto library = MakeCublasLibrary(Fake());

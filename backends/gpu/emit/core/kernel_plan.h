@@ -17,8 +17,8 @@ namespace hlo::gpu {
 struct FamilyOptions {
   // Pairs that do share a buffer. Only pairs of KernelInPlacePairs().
   BufferPairs shared;
-  int multiprocessors = 132;
-  bool tf32 = false;  // GpuOptions::tf32
+  int multiprocessors = 0;  // of the device, to share work among; whoever plans kernels says it
+  bool tf32 = false;        // GpuOptions::tf32
 };
 
 struct PlanStep {

@@ -64,7 +64,7 @@ struct GemmRequest {
   } rhs;
   // Of the kernels without: sums that take many registers, or few.
   bool small_tiles = false, large_tiles = false;
-  int multiprocessors = 1;
+  int multiprocessors = 0;
   MakeSum sum;
   MakeGemm make;
 };
