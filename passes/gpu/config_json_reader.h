@@ -1,0 +1,180 @@
+// Configs of calls (library_config.h) from XLA's JSON, as protocol buffers may write it: numbers in
+// quotes or not, enumerators by name or number, names in camelCase. Errors have the place in it.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/diagnostic.h"
+#include "lib/support/json_value.h"
+#include "lib/support/status.h"
+#include "passes/gpu/config_json_writer.h"
+
+namespace hlo::config_json {
+
+// `status` at this value, but where it has a place within it.
+inline absl::Status At(const JsonValue& json, const absl::Status& status) {
+  return AddLocation(status, {json.loc().offset, static_cast<uint32_t>(json.raw().size())});
+}
+
+// Whether a key is the name of a field, or the name in camelCase.
+inline bool IsNamed(std::string_view key, std::string_view name) {
+  if (key == name) return true;
+  size_t at = 0;
+  bool is_start = false;
+  for (const char c : name) {
+    if (c == '_') {
+      is_start = true;
+      continue;
+    }
+    const char wanted = is_start && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    if (at == key.size() || key[at++] != wanted) return false;
+    is_start = false;
+  }
+  return at == key.size();
+}
+
+// The whole of `text` as a number.
+template <class T>
+bool ParseWhole(std::string_view text, T& value) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && at == end;
+}
+
+inline absl::Status Read(const JsonValue& json, int64_t& value) {
+  if (!json.IsString()) {
+    ASSIGN_OR_RETURN(value, json.AsInt());
+    return absl::OkStatus();
+  }
+  return ParseWhole(json.text(), value) ? absl::OkStatus()
+                                        : Error("`{}` is no integer", json.text());
+}
+inline absl::Status Read(const JsonValue& json, int32_t& value) {
+  int64_t wide = 0;
+  RETURN_IF_ERROR(Read(json, wide));
+  value = static_cast<int32_t>(wide);
+  return value == wide ? absl::OkStatus() : Error("{} needs more than 32 bits", wide);
+}
+struct NumberWord {
+  std::string_view text;
+  double value;
+};
+inline constexpr NumberWord kNumberWords[] = {
+    {"NaN", NAN}, {"Infinity", HUGE_VAL}, {"-Infinity", -HUGE_VAL}};
+
+inline absl::Status Read(const JsonValue& json, double& value) {
+  if (!json.IsString()) {
+    ASSIGN_OR_RETURN(value, json.AsDouble());
+    return absl::OkStatus();
+  }
+  for (const NumberWord& word : kNumberWords) {
+    if (word.text != json.text()) continue;
+    value = word.value;
+    return absl::OkStatus();
+  }
+  return ParseWhole(json.text(), value) ? absl::OkStatus()
+                                        : Error("`{}` is no number", json.text());
+}
+inline absl::Status Read(const JsonValue& json, bool& value) {
+  if (json.kind() != JsonValue::Kind::kBool) return Error("`{}` is no bool", json.raw());
+  value = json.text() == "true";
+  return absl::OkStatus();
+}
+inline absl::Status Read(const JsonValue& json, std::string& value) {
+  if (!json.IsString()) return Error("`{}` is no string", json.raw());
+  value = std::string(json.text());
+  return absl::OkStatus();
+}
+inline absl::Status Read(const JsonValue& json, RawJson& value) {
+  value.text = std::string(json.raw());
+  return absl::OkStatus();
+}
+template <TextEnum E>
+absl::Status Read(const JsonValue& json, E& value) {
+  constexpr auto kCount = std::size(EnumText<E>::kWords);
+  for (size_t i = 0; i < kCount; ++i) {
+    const bool is_it = json.IsString()   ? json.text() == Spelled(static_cast<E>(i))
+                       : json.IsNumber() ? json.text() == std::to_string(i)
+                                         : false;
+    if (!is_it) continue;
+    value = static_cast<E>(i);
+    return absl::OkStatus();
+  }
+  std::string words;
+  for (size_t i = 0; i < kCount; ++i) words += (i == 0 ? "" : ", ") + Spelled(static_cast<E>(i));
+  return Error("`{}` is none of {}", json.raw(), words);
+}
+template <class List>
+absl::Status ReadList(const JsonValue& json, List& list) {
+  if (!json.IsArray()) return Error("`{}` is no array", json.raw());
+  list.clear();
+  for (const JsonValue& item : json.items()) {
+    typename List::value_type value{};
+    if (const absl::Status status = Read(item, value); !status.ok()) return At(item, status);
+    list.push_back(value);
+  }
+  return absl::OkStatus();
+}
+inline absl::Status Read(const JsonValue& json, DimVec& list) { return ReadList(json, list); }
+inline absl::Status Read(const JsonValue& json, std::vector<Precision>& list) {
+  return ReadList(json, list);
+}
+template <HasJsonFields S>
+absl::Status Read(const JsonValue& json, S& object);
+template <class T>
+absl::Status Read(const JsonValue& json, std::optional<T>& value) {
+  return Read(json, value.emplace());
+}
+
+// The number of the known field before which a message that is not known stands. Parts of kinds of
+// instructions have numbers between the queues and the schedule, but that of custom calls.
+template <class S>
+size_t PlaceOf(std::string_view key) {
+  constexpr size_t kSchedule = 2;
+  const bool is_part = std::is_same_v<S, QueueConfig> && key.ends_with("_backend_config") &&
+                       key != "custom_call_backend_config";
+  return is_part ? kSchedule : UnknownField::kLast;
+}
+
+template <HasJsonFields S>
+absl::Status Read(const JsonValue& json, S& object) {
+  if (!json.IsObject()) return Error("`{}` is no object", json.raw());
+  size_t placed = 0;  // fields without a name whose place is known
+  uint64_t seen = 0;
+  for (size_t i = 0; i < json.keys().size(); ++i) {
+    const std::string_view key = json.keys()[i];
+    const JsonValue& value = json.items()[i];
+    size_t number = 0, found = UnknownField::kLast;
+    absl::Status status;
+    ForEachField<S>([&](const auto& field) {
+      const size_t own = number++;
+      if (found != UnknownField::kLast || !IsNamed(key, field.name)) return;
+      found = own;
+      if (value.kind() != JsonValue::Kind::kNull) status = Read(value, object.*field.member);
+    });
+    if (!status.ok()) return AddPrefix(At(value, status), key);
+    if (found == UnknownField::kLast) {
+      object.unknown.push_back({std::string(key), {std::string(value.raw())}, PlaceOf<S>(key)});
+      continue;
+    }
+    seen |= uint64_t{1} << found;
+    for (; placed < object.unknown.size(); ++placed) {
+      size_t& before = object.unknown[placed].before;
+      if (before == UnknownField::kLast) before = found;
+    }
+  }
+  size_t number = 0;
+  absl::Status status;
+  ForEachField<S>([&](const auto& field) {
+    const bool is_seen = (seen >> number++ & 1) != 0;
+    if (field.mode == FieldMode::kRequired && !is_seen)
+      status = At(json, Error("it has no `{}`", field.name));
+  });
+  return status;
+}
+
+}  // namespace hlo::config_json

@@ -1,0 +1,62 @@
+// Which config a call of a target has (library_config.h), and whether it can be read.
+#include "lib/support/json_value.h"
+#include "lib/support/status.h"
+#include "passes/gpu/library_calls.h"
+#include "passes/gpu/library_config.h"
+#include "passes/util/library_configs.h"
+
+namespace hlo {
+namespace {
+
+// Reads what is there.
+template <class Config>
+absl::Status CheckWhole(const Instruction& call) {
+  return ReadWholeConfig<Config>(call).status();
+}
+template <class Config>
+absl::Status CheckPart(const Instruction& call) {
+  const absl::StatusOr<JsonDocument> document = ParseJson(
+      std::make_shared<const Source>("backend_config", std::string(call.backend_config())));
+  const bool lacks_it =
+      document.ok() && document->root.IsObject() && document->root.Find(Config::kKey) == nullptr;
+  return lacks_it ? CheckWhole<QueueConfig>(call) : ReadConfig<Config>(call).status();
+}
+
+struct ConfigOfTarget {
+  std::string_view target;
+  absl::Status (*check)(const Instruction& call);
+};
+constexpr ConfigOfTarget kConfigs[] = {{kGemm, CheckPart<GemmConfig>},
+                                       {kLtMatmul, CheckPart<GemmConfig>},
+                                       {kLtMatmulF8, CheckPart<GemmConfig>},
+                                       {kConvForward, CheckPart<ConvConfig>},
+                                       {kConvBackwardInput, CheckPart<ConvConfig>},
+                                       {kConvBackwardFilter, CheckPart<ConvConfig>},
+                                       {kConvBiasActivation, CheckPart<ConvConfig>},
+                                       {kConvForwardGraph, CheckPart<ConvConfig>},
+                                       {kNormCall, CheckPart<NormConfig>},
+                                       {kAttention, CheckPart<AttentionConfig>},
+                                       {kAttentionDropout, CheckPart<AttentionConfig>},
+                                       {kAttentionBias, CheckPart<AttentionConfig>},
+                                       {kAttentionBiasDropout, CheckPart<AttentionConfig>},
+                                       {kAttentionGrad, CheckPart<AttentionConfig>},
+                                       {kAttentionDropoutGrad, CheckPart<AttentionConfig>},
+                                       {kAttentionBiasGrad, CheckPart<AttentionConfig>},
+                                       {kAttentionBiasDropoutGrad, CheckPart<AttentionConfig>},
+                                       {kCholeskyCall, CheckWhole<CholeskyConfig>},
+                                       {kTriangularSolveCall, CheckWhole<TriangularSolveConfig>},
+                                       {kRadixSortCall, CheckWhole<RadixSortConfig>}};
+
+}  // namespace
+
+absl::Status CheckLibraryConfig(const Instruction& call) {
+  if (call.opcode() != Opcode::kCustomCall || call.backend_config().empty())
+    return absl::OkStatus();
+  const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
+  for (const ConfigOfTarget& row : kConfigs) {
+    if (row.target == target) return row.check(call);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo
