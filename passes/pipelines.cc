@@ -40,7 +40,8 @@ constexpr PipelineStep kCpu[] = {
 };
 
 constexpr PipelineStep kGpu[] = {
-    {"library-call-expander", "what NVIDIA's libraries would compute is what they stand for"},
+    {"library-call-expander{keep_ptx}",
+     "what NVIDIA's libraries would compute is what they stand for"},
     {"buffers-to-arrays", "buffer assignment decides what is written in place"},
     {"async-to-call", "one thing at a time; early, so that all else sees plain calls"},
     {"annotation-remover", "partitioning is over; what only annotates is in the way of fusion"},

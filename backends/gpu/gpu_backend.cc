@@ -17,6 +17,7 @@
 #include "backends/gpu/nvptx/nvptx.h"
 #include "backends/gpu/nvptx/occupancy.h"
 #include "backends/gpu/product_thunk.h"
+#include "backends/gpu/ptx_thunk.h"
 #include "backends/gpu/sim/simulated_device.h"
 #include "backends/platforms.h"
 #include "lib/support/status.h"
@@ -193,8 +194,9 @@ class GpuSimBackend final : public GpuBackend {
   std::string_view name() const override { return "gpu-sim"; }
 
  private:
-  absl::StatusOr<gpu::DeviceSet> OpenDevices(const Module& /*module*/,
+  absl::StatusOr<gpu::DeviceSet> OpenDevices(const Module& module,
                                              CompileOptions& options) override {
+    RETURN_IF_ERROR(gpu::RefusePtxCalls(module));
     gpu::SimulatorOptions simulator;
     simulator.seed = static_cast<uint64_t>(options.gpu.sim_seed);
     simulator.sanitize = options.gpu.sim_sanitize;

@@ -48,6 +48,7 @@ class GpuExecutable::State final : public CompiledState {
     state_.scratch = memory_;
     ASSIGN_OR_RETURN(state_.pinned, device_.AllocateHost(GpuState::kPinnedBytes));
     state_.kernels = &placed_.kernels();
+    state_.given_kernels = &placed_.given_kernels();
     state_.collectives = executable_.collectives_.get();
     state_.gpu = device_.properties().uuid;
     state_.graphs.resize(static_cast<size_t>(program_.graphs));
@@ -351,7 +352,8 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
   for (std::shared_ptr<Device>& device : devices.all) {
     ASSIGN_OR_RETURN(executable->placed_.emplace_back(),
                      PlacedProgram::Make(std::move(device), executable->allocations(),
-                                         executable->program_.kernels.size(), codes));
+                                         executable->program_.kernels.size(), codes,
+                                         executable->program_.given));
   }
   executable->FindFirstUses();
   return executable;

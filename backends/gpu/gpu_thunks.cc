@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "backends/common/thunk_profile.h"
 #include "backends/gpu/product_thunk.h"
+#include "backends/gpu/ptx_thunk.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
@@ -136,6 +137,7 @@ namespace {
 size_t LaunchesOf(const Thunk& thunk) {
   if (dynamic_cast<const CopyThunk*>(&thunk) != nullptr) return 1;
   if (dynamic_cast<const ProductThunk*>(&thunk) != nullptr) return 1;
+  if (dynamic_cast<const PtxThunk*>(&thunk) != nullptr) return 1;
   const auto* const kernels = dynamic_cast<const GpuKernelThunk*>(&thunk);
   if (kernels == nullptr) return 0;
   const bool is_same = std::all_of(

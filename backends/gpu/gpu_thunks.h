@@ -34,7 +34,8 @@ struct GpuState final : DeviceState {
   std::vector<DevicePtr> addresses;  // of the allocations
   DevicePtr scratch = 0;             // Thunk::scratch_bytes() of the largest thunk
   const std::vector<const DeviceKernel*>* kernels = nullptr;
-  bool overlap = false;  // GpuOptions::overlap
+  const std::vector<const DeviceKernel*>* given_kernels = nullptr;  // Program::given
+  bool overlap = false;                                             // GpuOptions::overlap
   RandomState random;
   std::vector<GraphSlot> graphs;  // by number of a GraphThunk
   Evaluator evaluator;            // of what the host does (host_thunk.h)

@@ -26,10 +26,11 @@ absl::StatusOr<DevicePtr> PlaceAllocations(Device& device,
 
 absl::StatusOr<std::unique_ptr<PlacedProgram>> PlacedProgram::Make(
     std::shared_ptr<Device> device, const std::vector<Allocation>& allocations, size_t kernels,
-    const std::vector<DeviceCode>& codes) {
+    const std::vector<DeviceCode>& codes, const std::vector<DeviceCode>& given) {
   std::unique_ptr<PlacedProgram> placed(new PlacedProgram(std::move(device)));
   RETURN_IF_ERROR(placed->device_->Enter());
-  RETURN_IF_ERROR(placed->LoadKernels(codes));
+  RETURN_IF_ERROR(placed->LoadKernels(codes, placed->kernels_));
+  RETURN_IF_ERROR(placed->LoadKernels(given, placed->given_kernels_));
   RET_CHECK(placed->kernels_.size() == kernels, "{} kernels loaded, {} wanted",
             placed->kernels_.size(), kernels);
   RETURN_IF_ERROR(placed->LoadConstants(allocations));
@@ -42,12 +43,13 @@ PlacedProgram::~PlacedProgram() {
   device_->Free(constant_memory_).IgnoreError();
 }
 
-absl::Status PlacedProgram::LoadKernels(const std::vector<DeviceCode>& codes) {
+absl::Status PlacedProgram::LoadKernels(const std::vector<DeviceCode>& codes,
+                                        std::vector<const DeviceKernel*>& kernels) {
   for (const DeviceCode& code : codes) {
     ASSIGN_OR_RETURN(std::unique_ptr<DeviceModule> loaded, device_->LoadModule(code));
     for (const KernelEntry& entry : code.kernels) {
       ASSIGN_OR_RETURN(const DeviceKernel* const kernel, loaded->Find(entry.name));
-      kernels_.push_back(kernel);
+      kernels.push_back(kernel);
     }
     modules_.push_back(std::move(loaded));
   }

@@ -10,11 +10,13 @@
 #include "backends/gpu/library/collective_plan.h"
 #include "backends/gpu/one_block_thunks.h"
 #include "backends/gpu/product_thunk.h"
+#include "backends/gpu/ptx_thunk.h"
 #include "backends/platforms.h"
 #include "lib/analysis/program_cost.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
+#include "passes/gpu/ptx_call.h"
 
 namespace hlo::gpu {
 namespace {
@@ -35,6 +37,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
 
  private:
   absl::Status Plan(const Instruction& instruction) override {
+    if (IsPtxCall(instruction)) return absl::OkStatus();
     if (GoesToLibrary(instruction)) return absl::OkStatus();
     const Decision decision = IsKernel(instruction);
     if (!decision && IsOnHost(instruction)) return absl::OkStatus();
@@ -121,6 +124,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
           instruction.name(), std::move(product->second), buffers().slice(*instruction.operand(0)),
           buffers().slice(*instruction.operand(1)), buffers().slice(instruction)));
     }
+    if (IsPtxCall(instruction)) return MakePtxThunk(instruction);
     if (!plan_number_.contains(&instruction)) {
       std::vector<std::vector<BufferSlice>> operands;
       for (const Instruction* operand : instruction.operands())
@@ -148,6 +152,14 @@ class GpuProgramEmitter final : public ProgramEmitter {
     return std::unique_ptr<Thunk>(std::make_unique<GpuKernelThunk>(
         instruction.name(), plan.family, std::move(steps), SlicesOf(instruction),
         buffers().slices(instruction).size(), std::move(plan.scratch)));
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> MakePtxThunk(const Instruction& call) {
+    ASSIGN_OR_RETURN(PtxLaunch launch, PtxLaunchOf(call));
+    program_.given.push_back(std::move(launch.code));
+    return std::unique_ptr<Thunk>(std::make_unique<PtxThunk>(
+        call.name(), static_cast<int>(program_.given.size()) - 1, launch.dims,
+        std::move(launch.arguments), SlicesOf(call), static_cast<size_t>(call.operand_count())));
   }
 
   // What concerns others than the device.

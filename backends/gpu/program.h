@@ -15,6 +15,7 @@ namespace hlo::gpu {
 
 struct Program : CompiledProgram {
   std::vector<UniqueKernel> kernels;
+  std::vector<DeviceCode> given;                   // one kernel each, as the module has it
   int graphs = 0;                                  // GraphThunk numbers
   int counters = 0;                                // of rng-get-and-update-state
   uint64_t seed = 0;                               // of rng

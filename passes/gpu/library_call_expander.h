@@ -7,6 +7,10 @@
 // So a module that was rewritten for a GPU runs everywhere, and can be compared with what it was
 // made of. What calls mean is in library_calls.h; workspaces become zeros.
 //
+// Kernels that a module has as PTX text (ptx_call.h), and convolutions with a graph of operations
+// for cuDNN in text, cannot be written as HLO: they are refused. With `keep_ptx` the former are left
+// to a platform that runs them, if all their arrays are row-major.
+//
 // Requires: nothing.  Ensures: no call of that table is left outside of fusions.
 // Leaves alone: other custom calls. Calls that do not fit the table are located errors.
 #pragma once
@@ -15,14 +19,26 @@
 
 namespace hlo {
 
+struct LibraryCallExpanderOptions {
+  bool keep_ptx = false;
+  static auto Fields() {
+    return std::tuple{Optional("keep_ptx", &LibraryCallExpanderOptions::keep_ptx)};
+  }
+};
+
 class LibraryCallExpander final : public ExpanderPass {
  public:
+  using Options = LibraryCallExpanderOptions;
   static constexpr RuleSafety kSafety = kReassociate;
+  explicit LibraryCallExpander(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kCustomCall}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* call, Rewriter& rewriter) override;
+
+ private:
+  Options options_;
 };
 
 }  // namespace hlo

@@ -5,6 +5,7 @@
 #include "lib/support/diagnostic.h"
 #include "passes/gpu/library_call_expander.h"
 #include "passes/gpu/library_config.h"
+#include "passes/gpu/ptx_call.h"
 
 namespace hlo {
 namespace {
@@ -173,6 +174,27 @@ const LibraryCall* FindLibraryCall(const Instruction& instruction) {
   return entry == std::end(kCalls) ? nullptr : entry;
 }
 
+const char* WhyNoMeaning(const Instruction& instruction) {
+  struct Reason {
+    std::string_view target;
+    const char* why;
+  };
+  constexpr Reason kReasons[] = {
+      {kPtxCall,
+       "is a kernel in PTX, the assembly language of NVIDIA's GPUs: only platform `gpu` runs it"},
+      {kConvForwardGraph,
+       "is a convolution and a graph of operations for cuDNN, of which nobody here reads the "
+       "text"}};
+  for (const Reason& reason : kReasons) {
+    if (IsCustomCall(instruction, reason.target)) return reason.why;
+  }
+  return nullptr;
+}
+
+absl::Status RefuseCall(const Instruction& call) {
+  return Unsupported(call.loc(), "`{}` {}", call.name(), WhyNoMeaning(call));
+}
+
 absl::Status CheckLibraryCall(const LibraryCall& entry, const Instruction& call) {
   if (call.operand_count() < entry.least_operands || call.operand_count() > entry.most_operands)
     return Error(call.loc(), "`{}` takes {} to {} operands, found {}", entry.target,
@@ -243,7 +265,7 @@ absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module
   bool has_calls = false;
   for (const Computation* computation : module.computations()) {
     for (const Instruction* i : computation->instructions())
-      has_calls = has_calls || FindLibraryCall(*i) != nullptr;
+      has_calls = has_calls || FindLibraryCall(*i) != nullptr || WhyNoMeaning(*i) != nullptr;
   }
   if (!has_calls) return nullptr;
   std::unique_ptr<Module> plain = module.Clone();

@@ -18,7 +18,7 @@
 
 namespace hlo {
 
-// Of f8, with what follows as a graph in text: it has no entry, nobody here can run it.
+// Of f8, with what follows as a graph in text: it has no entry, but a reason (WhyNoMeaning).
 inline constexpr std::string_view kConvForwardGraph = "__cudnn$convForwardGraph";
 
 struct LibraryCall {
@@ -35,6 +35,10 @@ struct LibraryCall {
 std::span<const LibraryCall> AllLibraryCalls();
 // Of an instruction; null for what is no custom call, or of another target.
 const LibraryCall* FindLibraryCall(const Instruction& instruction);
+// Why a call cannot be written as HLO, as what follows its name in a message; null for all others.
+const char* WhyNoMeaning(const Instruction& instruction);
+absl::Status RefuseCall(const Instruction& call);  // unimplemented, for that reason
+
 // As many operands as the table says, and nothing overwritten that is not.
 absl::Status CheckLibraryCall(const LibraryCall& entry, const Instruction& call);
 

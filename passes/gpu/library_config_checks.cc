@@ -1,8 +1,9 @@
-// Which config a call of a target has (library_config.h), and whether it can be read.
+// Which config a call of a target has (library_config.h, ptx_call.h), and whether it can be read.
 #include "lib/support/json_value.h"
 #include "lib/support/status.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
+#include "passes/gpu/ptx_call.h"
 #include "passes/util/library_configs.h"
 
 namespace hlo {
@@ -21,6 +22,8 @@ absl::Status CheckPart(const Instruction& call) {
       document.ok() && document->root.IsObject() && document->root.Find(Config::kKey) == nullptr;
   return lacks_it ? CheckWhole<QueueConfig>(call) : ReadConfig<Config>(call).status();
 }
+
+absl::Status CheckPtx(const Instruction& call) { return ReadPtxConfig(call).status(); }
 
 struct ConfigOfTarget {
   std::string_view target;
@@ -45,7 +48,8 @@ constexpr ConfigOfTarget kConfigs[] = {{kGemm, CheckPart<GemmConfig>},
                                        {kAttentionBiasDropoutGrad, CheckPart<AttentionConfig>},
                                        {kCholeskyCall, CheckWhole<CholeskyConfig>},
                                        {kTriangularSolveCall, CheckWhole<TriangularSolveConfig>},
-                                       {kRadixSortCall, CheckWhole<RadixSortConfig>}};
+                                       {kRadixSortCall, CheckWhole<RadixSortConfig>},
+                                       {kPtxCall, CheckPtx}};
 
 }  // namespace
 

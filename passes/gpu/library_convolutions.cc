@@ -75,7 +75,8 @@ absl::StatusOr<Instruction*> Activated(const Instruction& call, const ConvConfig
     case ConvActivation::kReluX:
     case ConvActivation::kBandPass: break;
   }
-  return Unsupported(call.loc(), "activation_mode {} of `{}` is not known",
+  return Unsupported(call.loc(),
+                     "activation_mode {} of `{}` has a bound that no field of its config says",
                      Text(config.activation_mode), call.name());
 }
 

@@ -1,5 +1,5 @@
 // Whether the configs of calls of NVIDIA's libraries can be read. What is read
-// passes/gpu/library_config.h says, whose source has the definition.
+// passes/gpu/library_config.h says; passes/gpu/library_config_checks.cc has the definition.
 #pragma once
 
 #include "absl/status/status.h"

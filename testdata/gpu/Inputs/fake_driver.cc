@@ -5,6 +5,7 @@
 //   none     it knows no device           full     the device has 1 KiB of memory
 //   fault    kernels fail when they run   refuse   kernels fail when they are launched
 //   show     nothing; each launch is said on stderr, and each kernel that asks for more shared memory
+//   sums     nothing; the kernel `sums` of ptx_kernel.hlo is run
 //   narrow   blocks have no more shared memory than kernels may declare
 //   several  nothing; there are eight devices
 //
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -37,6 +39,7 @@ struct Ledger {
 };
 Ledger ledger;
 bool launched = false;
+void* sums = nullptr;                   // the kernel of that name
 std::map<void*, unsigned> most_shared;  // by kernel: bytes that its launches may bring
 
 int Make(void** handle, const char* kind) {
@@ -58,6 +61,17 @@ struct LaunchConfig {
 };
 
 void* Host(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+// (a, sum, b, difference), addresses of `count` floats each.
+void RunSums(void** parameters, unsigned count) {
+  float* arrays[4];
+  for (int i = 0; i < 4; ++i)
+    arrays[i] = static_cast<float*>(Host(*static_cast<const uint64_t*>(parameters[i])));
+  for (unsigned i = 0; i < count; ++i) {
+    arrays[1][i] = arrays[0][i] + arrays[2][i];
+    arrays[3][i] = arrays[0][i] - arrays[2][i];
+  }
+}
 
 }  // namespace
 
@@ -113,12 +127,19 @@ int cuDevicePrimaryCtxRelease_v2(int) {
   return 0;
 }
 int cuCtxSetCurrent(void*) { return 0; }
-int cuModuleLoadDataEx(void** module, const void*, unsigned, int*, void**) {
+int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**) {
+  // Of PTX the target is said; machine code has other first characters.
+  const std::string_view text(static_cast<const char*>(image));
+  const size_t target = text.find(".target ");
+  const bool is_ptx = text.starts_with(".version") && target != std::string_view::npos;
+  if (Wants("show") && is_ptx)
+    std::fprintf(stderr, "fake driver: PTX for %.5s\n", text.substr(target + 8).data());
   return Make(module, "modules");
 }
 int cuModuleUnload(void* module) { return Destroy(module, "modules"); }
-int cuModuleGetFunction(void** function, void* module, const char*) {
+int cuModuleGetFunction(void** function, void* module, const char* name) {
   *function = module;
+  if (std::string_view(name) == "sums") sums = module;
   return 0;
 }
 int cuFuncSetAttribute(void* function, int attribute, int value) {
@@ -128,7 +149,7 @@ int cuFuncSetAttribute(void* function, int attribute, int value) {
   if (Wants("show")) std::fprintf(stderr, "fake driver: up to %d bytes of shared memory\n", value);
   return 0;
 }
-int cuLaunchKernelEx(const void* launch, void* function, void**, void**) {
+int cuLaunchKernelEx(const void* launch, void* function, void** parameters, void**) {
   launched = true;
   const auto& config = *static_cast<const LaunchConfig*>(launch);
   // As the driver: no more than was asked for, which is this much where nobody asked.
@@ -136,6 +157,7 @@ int cuLaunchKernelEx(const void* launch, void* function, void**, void**) {
   const auto asked = most_shared.find(function);
   if (config.shared_bytes > (asked == most_shared.end() ? kUnasked : asked->second))
     return kOutOfResources;
+  if (Wants("sums") && function == sums) RunSums(parameters, config.grid[0] * config.block[0]);
   constexpr int kProgrammaticSerialization = 6;
   const bool overlaps =
       config.attribute_count == 1 && config.attributes[0] == kProgrammaticSerialization;
