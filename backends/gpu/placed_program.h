@@ -11,8 +11,8 @@ namespace hlo::gpu {
 
 class PlacedProgram final {
  public:
-  // `codes`: one for each of `kernels` kernels, or one that holds them all. `given`: of kernels that
-  // the module brought along. The calling thread uses the device from then on.
+  // `codes`: one for each of `kernels` kernels, or one that holds them all. `given`: of kernels
+  // that the module brought along. The calling thread uses the device from then on.
   static absl::StatusOr<std::unique_ptr<PlacedProgram>> Make(
       std::shared_ptr<Device> device, const std::vector<Allocation>& allocations, size_t kernels,
       const std::vector<DeviceCode>& codes, const std::vector<DeviceCode>& given);

@@ -8,8 +8,8 @@
 // made of. What calls mean is in library_calls.h; workspaces become zeros.
 //
 // Kernels that a module has as PTX text (ptx_call.h), and convolutions with a graph of operations
-// for cuDNN in text, cannot be written as HLO: they are refused. With `keep_ptx` the former are left
-// to a platform that runs them, if all their arrays are row-major.
+// for cuDNN in text, cannot be written as HLO: they are refused. With `keep_ptx` the former are
+// left to a platform that runs them, if all their arrays are row-major.
 //
 // Requires: nothing.  Ensures: no call of that table is left outside of fusions.
 // Leaves alone: other custom calls. Calls that do not fit the table are located errors.
