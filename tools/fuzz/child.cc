@@ -1,19 +1,15 @@
 #include "tools/fuzz/child.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
-#include <ctime>
-#include <fstream>
 #include <new>
 
-#include "tools/support/memory_file.h"
+#include "lib/support/child_process.h"
+#include "lib/support/memory_file.h"
+#include "lib/support/strings.h"
 
 namespace hlo {
 namespace {
@@ -21,24 +17,11 @@ namespace {
 constexpr int kFoundSomething = 77;
 constexpr size_t kMaxLog = 1 << 16;  // bytes of what a child said last
 
-double CpuSeconds(pid_t child) {
-  clockid_t clock;
-  timespec time{};
-  if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-int64_t ResidentMegabytes(pid_t child) {
-  std::ifstream file(fmt::format("/proc/{}/statm", child));
-  int64_t total = 0, resident = 0;
-  file >> total >> resident;
-  return resident * sysconf(_SC_PAGESIZE) / (1 << 20);
-}
+int64_t ResidentMegabytes(const ChildProcess& child) { return child.ResidentBytes() / (1 << 20); }
 
 // The line of a sanitizer's or an assertion's report that says what happened, then the report.
-std::string DescribeCrash(int status, const std::string& log) {
-  std::string title = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                                          : fmt::format("exit code {}", WEXITSTATUS(status));
+std::string DescribeCrash(const ChildEnd& end, const std::string& log) {
+  std::string title = ToString(end);
   for (const std::string_view mark :
        {"runtime error:", "SUMMARY:", "check failed", "terminate called"}) {
     const size_t at = log.find(mark);
@@ -85,48 +68,38 @@ std::string RunChild(SharedState& state, const InputLimits& limits,
                      const std::function<void()>& body, const std::function<bool()>& idle) {
   const MemoryFile log;
   state.SetFinding("");
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) return "crash: cannot start a process";
-  if (child == 0) {
-    dup2(log.descriptor(), STDERR_FILENO);
-    body();
-    std::fflush(nullptr);
-    _exit(state.finding().empty() ? 0 : kFoundSomething);
-  }
+  absl::StatusOr<ChildProcess> child = ChildProcess::Fork(
+      [&] {
+        body();
+        return state.finding().empty() ? 0 : kFoundSomething;
+      },
+      {.error = log.descriptor()});
+  if (!child.ok()) return fmt::format("crash: {}", ToStd(child.status().message()));
   uint64_t runs = state.runs.load();
   double started = 0;
   int64_t used_before = 0;
   std::string finding;
-  int status = 0;
-  bool stopped = false;
-  for (int64_t polls = 0;; ++polls) {
-    if (waitpid(child, &status, WNOHANG) != 0) break;
-    usleep(polls < 50 ? 500 : 20000);
-    const double now = CpuSeconds(child);
+  PollPause pause;
+  for (int64_t polls = 0; !child->Poll().has_value(); ++polls) {
+    pause.Sleep();
+    const double now = child->CpuSeconds();
     if (state.runs.load() != runs) {
       runs = state.runs.load();
       started = now;
-      used_before = ResidentMegabytes(child);
+      used_before = ResidentMegabytes(*child);
     }
     if (now - started > limits.seconds)
       finding = fmt::format("slow: more than {} s of processor time", limits.seconds);
-    if (const int64_t used = ResidentMegabytes(child); used - used_before > limits.megabytes)
+    if (const int64_t used = ResidentMegabytes(*child); used - used_before > limits.megabytes)
       finding = fmt::format("memory: more than {} MB", limits.megabytes);
-    stopped = finding.empty() && polls % 8 == 0 && !idle();
-    if (finding.empty() && !stopped) continue;
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-    break;
+    const bool is_stopped = finding.empty() && polls % 8 == 0 && !idle();
+    if (finding.empty() && !is_stopped) continue;
+    child->Kill();
+    return finding;
   }
-  if (finding.empty() && !stopped) {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kFoundSomething) {
-      finding = std::string(state.finding());
-    } else if (status != 0) {
-      finding = DescribeCrash(status, log.End(kMaxLog));
-    }
-  }
-  return finding;
+  const ChildEnd end = child->Wait();
+  if (end == ChildEnd{.code = kFoundSomething}) return std::string(state.finding());
+  return end.ok() ? "" : DescribeCrash(end, log.End(kMaxLog));
 }
 
 std::string KindOfFinding(std::string_view finding) {

@@ -1,8 +1,7 @@
 #include "tools/fuzz/xla_oracle.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -11,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "lib/support/child_process.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/support/leaves.h"
@@ -24,30 +24,26 @@ class PythonWorker {
  public:
   static absl::StatusOr<std::unique_ptr<PythonWorker>> Start() {
     int to[2], from[2];
-    if (pipe(to) != 0 || pipe(from) != 0) return Error("no pipe to the process that runs XLA");
-    const std::string python = OraclePython();
-    const pid_t child = fork();
-    if (child < 0) return Error("cannot start a process for XLA");
-    if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      dup2(to[0], STDIN_FILENO);
-      dup2(from[1], STDOUT_FILENO);
-      for (const int fd : {to[0], to[1], from[0], from[1]}) close(fd);
-      if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
-      execlp(python.c_str(), python.c_str(), kWorker, static_cast<char*>(nullptr));
-      _exit(127);
-    }
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+      return Error("no pipe to the process that runs XLA");
+    absl::StatusOr<ChildProcess> child = ChildProcess::Start(
+        {OraclePython(), kWorker},
+        {.input = to[0], .output = from[1], .error = ChildSetup::kNull, .dies_with_us = true});
     close(to[0]);
     close(from[1]);
+    std::FILE* const sink = fdopen(to[1], "wb");
+    std::FILE* const source = fdopen(from[0], "rb");
     std::signal(SIGPIPE, SIG_IGN);
-    return std::unique_ptr<PythonWorker>(
-        new PythonWorker(child, fdopen(to[1], "wb"), fdopen(from[0], "rb")));
+    if (child.ok()) {
+      return std::unique_ptr<PythonWorker>(new PythonWorker(*std::move(child), sink, source));
+    }
+    std::fclose(sink);
+    std::fclose(source);
+    return Unsupported(SourceLoc(), "no process for XLA: {}", ToStd(child.status().message()));
   }
   ~PythonWorker() {
     std::fclose(sink_);
     std::fclose(source_);
-    kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
   }
   PythonWorker(const PythonWorker&) = delete;
   PythonWorker& operator=(const PythonWorker&) = delete;
@@ -79,9 +75,9 @@ class PythonWorker {
   }
 
  private:
-  PythonWorker(pid_t child, std::FILE* sink, std::FILE* source)
-      : child_(child), sink_(sink), source_(source) {}
-  pid_t child_;
+  PythonWorker(ChildProcess child, std::FILE* sink, std::FILE* source)
+      : child_(std::move(child)), sink_(sink), source_(source) {}
+  ChildProcess child_;
   std::FILE* sink_;
   std::FILE* source_;
 };

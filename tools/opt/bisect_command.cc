@@ -1,17 +1,17 @@
 #include "tools/opt/bisect_command.h"
 
-#include <sys/wait.h>
-
-#include <cstdlib>
-
 #include "lib/ir/printer.h"
+#include "lib/support/child_process.h"
 #include "lib/support/file.h"
+#include "lib/support/run_program.h"
 #include "lib/support/temporary.h"
 #include "tools/opt/bisect.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
+
+constexpr int kNoSuchCommand = 127;  // of a shell
 
 absl::StatusOr<bool> CommandFails(const Module& module, std::string command) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make());
@@ -24,10 +24,13 @@ absl::StatusOr<bool> CommandFails(const Module& module, std::string command) {
   const std::string line = hole == std::string::npos
                                ? command + " " + quoted
                                : std::string(command).replace(hole, 2, quoted);
-  const int status = std::system((line + " >/dev/null 2>&1").c_str());
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+  ASSIGN_OR_RETURN(ChildProcess child,
+                   ChildProcess::Start(ShellCommand(line),
+                                       {.output = ChildSetup::kNull, .error = ChildSetup::kNull}));
+  const ChildEnd end = child.Wait();
+  if (end == ChildEnd{.code = kNoSuchCommand})
     return Error("`--bisect`: there is no command `{}`", command);
-  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  return !end.ok();
 }
 
 std::string Verdict(const BisectResult& result) {

@@ -1,19 +1,18 @@
 #include "tools/opt/emit.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "lib/proto/proto.h"
+#include "lib/support/memory_file.h"
+#include "lib/support/run_program.h"
 #include "parser/parser.h"
 #include "tools/opt/dot.h"
 #include "tools/opt/html.h"
 #include "tools/opt/svg_graph.h"
-#include "tools/support/memory_file.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -63,13 +62,12 @@ absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view em
   return Internal("`{}` is no form of a module", emit);
 }
 
-int EmitStage(const Source& source, const std::vector<std::string>& words, std::string& text) {
-  std::string arguments = "--source-name=" + SingleQuoted(source.name());
-  for (const std::string& word : words) arguments += " " + ShellQuoted(word);
-  return RunTool("hlo-run", source, arguments, text);
+int EmitStage(const Source& source, std::vector<std::string> words, std::string& text) {
+  words.insert(words.begin(), fmt::format("--source-name={}", source.name()));
+  return RunTool("hlo-run", source, words, text);
 }
 
-int RunTool(std::string_view tool, const Source& source, const std::string& arguments,
+int RunTool(std::string_view tool, const Source& source, const std::vector<std::string>& arguments,
             std::string& text) {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -84,14 +82,12 @@ int RunTool(std::string_view tool, const Source& source, const std::string& argu
     return ReportToolError("hlo-opt",
                            Error("cannot make a file in memory: {}", std::strerror(errno)));
   }
-  const std::string command =
-      fmt::format("{} /proc/self/fd/{} {}", SingleQuoted(program), file.descriptor(), arguments);
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return ReportToolError("hlo-opt", Error("cannot run `{}`", program));
-  char buffer[1 << 16];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
-  const int status = pclose(pipe);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kExitInternal);
+  std::vector<std::string> words = {program, fmt::format("/proc/self/fd/{}", file.descriptor())};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  absl::StatusOr<ProgramResult> result = RunProgram(words);
+  if (!result.ok()) return ReportToolError("hlo-opt", result.status());
+  text += result->output;
+  return result->end.is_signal ? static_cast<int>(kExitInternal) : result->end.code;
 }
 
 }  // namespace hlo

@@ -24,10 +24,10 @@ absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view em
 
 // What hlo-run, which has the back ends, shows of the text when it is given `words`; hlo-run writes
 // what is wrong, with the places of `source`. The exit code; `text` gets the result.
-int EmitStage(const Source& source, const std::vector<std::string>& words, std::string& text);
+int EmitStage(const Source& source, std::vector<std::string> words, std::string& text);
 
-// The same for any of the tools, with arguments as a shell takes them.
-int RunTool(std::string_view tool, const Source& source, const std::string& arguments,
+// The same for any of the tools.
+int RunTool(std::string_view tool, const Source& source, const std::vector<std::string>& arguments,
             std::string& text);
 
 }  // namespace hlo

@@ -13,6 +13,7 @@
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/opt/emit.h"
+#include "tools/support/shell_words.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -169,12 +170,6 @@ std::vector<Section> SectionsOf(std::string_view text) {
   return sections;
 }
 
-// Without the flag that a section alone does not take.
-std::string WithoutSplit(std::string flags) {
-  for (size_t at; (at = flags.find(kSplit)) != std::string::npos;) flags.erase(at, kSplit.size());
-  return flags;
-}
-
 int UpdateFile(const std::string& path, const std::vector<std::string>& words) {
   const absl::StatusOr<std::string> text = ReadFile(path);
   if (!text.ok()) return ReportToolError("hlo-opt", text.status());
@@ -204,6 +199,9 @@ int UpdateFile(const std::string& path, const std::vector<std::string>& words) {
         "hlo-opt", Error("{}: no line `{} … {}`; give the flags of one, such as `--passes=dce`",
                          path, kRun, kCheck));
   }
+  absl::StatusOr<std::vector<std::string>> arguments = ShellWords(*flags);
+  if (!arguments.ok()) return ReportToolError("hlo-opt", arguments.status());
+  std::erase(*arguments, kSplit);  // a section alone does not take it
   std::vector<std::string> out;
   for (const Section& section : sections) {
     const bool is_first = &section == sections.data();
@@ -216,8 +214,7 @@ int UpdateFile(const std::string& path, const std::vector<std::string>& words) {
     out.emplace_back();
     const Source source(path, Join(section.module, "\n") + "\n");
     std::string printed;
-    if (const int code = RunTool("hlo-opt", source, WithoutSplit(*flags), printed);
-        code != kExitOk) {
+    if (const int code = RunTool("hlo-opt", source, *arguments, printed); code != kExitOk) {
       WriteStderr(fmt::format("note: {} was not written: section {} ends with exit code {}\n", path,
                               &section - sections.data() + 1, code));
       return code;

@@ -14,7 +14,7 @@
 #include "lib/types/literal_compare.h"
 #include "passes/pipeline.h"
 #include "tools/reduce/candidate_run.h"
-#include "tools/reduce/child_process.h"
+#include "tools/reduce/child_runs.h"
 #include "tools/support/random_arguments.h"
 
 namespace hlo {

@@ -12,7 +12,7 @@
 #include "passes/pass_manager.h"
 #include "tools/reduce/reducer.h"
 #include "tools/support/halve.h"
-#include "tools/support/memory_file.h"
+#include "lib/support/memory_file.h"
 
 namespace hlo {
 namespace {

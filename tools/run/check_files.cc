@@ -2,22 +2,20 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
 #include "backends/registry.h"
+#include "lib/support/child_process.h"
+#include "lib/support/memory_file.h"
 #include "lib/support/status.h"
+#include "lib/support/stopwatch.h"
 #include "lib/support/strings.h"
-#include "tools/run/bench.h"
 #include "tools/run/check_case.h"
-#include "tools/support/memory_file.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -33,12 +31,9 @@ struct Task {
 // A process at work on a task.
 struct Child {
   Task task;
-  pid_t pid = 0;
-  int pipe = -1;
-  MemoryFile standard_error;
-  double start = 0;
-  std::string bytes;  // what it has told so far
-  bool is_late = false;
+  ChildProcess process;
+  MemoryFile records, standard_error;
+  Stopwatch watch;
 };
 
 // The files that a path stands for: itself, or those of a folder and the folders below with this
@@ -115,26 +110,21 @@ class CheckRunner {
 
  private:
   void Start() {
-    Child child;
-    child.task = std::move(tasks_.back());
+    Task task = std::move(tasks_.back());
     tasks_.pop_back();
-    int ends[2];
-    if (pipe(ends) != 0) return Count(child.task, {Outcome::kFailed, "cannot make a pipe"});
-    child.start = Now();
-    child.pid = fork();
-    if (child.pid < 0) return Count(child.task, {Outcome::kFailed, "cannot start a process"});
-    if (child.pid == 0) {
-      close(ends[0]);
-      dup2(child.standard_error.descriptor(), STDERR_FILENO);
-      Work(child.task, ends[1]);
-    }
-    close(ends[1]);
-    child.pipe = ends[0];
-    children_.push_back(std::move(child));
+    MemoryFile records, standard_error;
+    if (records.descriptor() < 0 || standard_error.descriptor() < 0)
+      return Count(task, {Outcome::kFailed, "cannot make a file in memory"});
+    absl::StatusOr<ChildProcess> process = ChildProcess::Fork(
+        [&] { return Work(task, records); }, {.error = standard_error.descriptor()});
+    if (!process.ok())
+      return Count(task, {Outcome::kFailed, std::string(ToStd(process.status().message()))});
+    children_.push_back({std::move(task), *std::move(process), std::move(records),
+                         std::move(standard_error), Stopwatch()});
   }
 
-  // What the child does. Does not return.
-  [[noreturn]] void Work(const Task& task, int to) const {
+  // What the child does.
+  int Work(const Task& task, const MemoryFile& to) const {
     std::string bytes;
     if (options_.check_models) {
       AppendRecord(CheckModel(task.path, task.platform, options_), bytes);
@@ -142,34 +132,22 @@ class CheckRunner {
       for (const CheckResult& result : CheckHloFile(task.path, task.platform, options_))
         AppendRecord(result, bytes);
     }
-    std::string_view rest = bytes;
-    while (!rest.empty()) {
-      const ssize_t n = write(to, rest.data(), rest.size());
-      if (n <= 0) break;
-      rest.remove_prefix(static_cast<size_t>(n));
-    }
-    _exit(kExitOk);
+    return to.Write(bytes) ? kExitOk : kExitRunFailure;
   }
 
+  // Until one or more have ended, or are ended for their time.
   void Wait() {
-    std::vector<pollfd> polled;
-    for (const Child& child : children_) polled.push_back({child.pipe, POLLIN, 0});
-    poll(polled.data(), polled.size(), 100);
-    for (size_t i = children_.size(); i-- > 0;) {
-      Child& child = children_[i];
-      if (!child.is_late && Now() - child.start > time_limit_ms_) {
-        child.is_late = true;
-        kill(child.pid, SIGKILL);
+    const size_t running = children_.size();
+    for (PollPause pause; running > 0 && children_.size() == running; pause.Sleep()) {
+      for (size_t i = children_.size(); i-- > 0;) {
+        Child& child = children_[i];
+        std::optional<ChildEnd> end = child.process.Poll();
+        const bool is_late = !end.has_value() && child.watch.milliseconds() > time_limit_ms_;
+        if (is_late) end = child.process.Kill();
+        if (!end.has_value()) continue;
+        Finish(child, *end, is_late);
+        children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
       }
-      if (polled[i].revents == 0) continue;
-      char buffer[4096];
-      const ssize_t n = read(child.pipe, buffer, sizeof buffer);
-      if (n > 0) {
-        child.bytes.append(buffer, static_cast<size_t>(n));
-        continue;
-      }
-      Finish(child);
-      children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
@@ -180,23 +158,19 @@ class CheckRunner {
     return text.empty() ? "" : ": " + text.substr(0, text.find('\n'));
   }
 
-  void Finish(const Child& child) {
-    close(child.pipe);
+  void Finish(const Child& child, const ChildEnd& end, bool is_late) {
     const std::string last_words = LastWords(child);
-    int status = 0;
-    waitpid(child.pid, &status, 0);
-    for (const CheckResult& result : ReadRecords(child.bytes)) Count(child.task, result);
-    if (child.is_late) {
+    for (const CheckResult& result : ReadRecords(child.records.Start())) Count(child.task, result);
+    if (is_late) {
       Count(child.task, {Outcome::kSkipped, fmt::format("{}: takes more than {:.0f} s",
                                                         child.task.path, time_limit_ms_ / 1000)});
-    } else if (WIFSIGNALED(status)) {
-      Count(child.task, {Outcome::kFailed,
-                         fmt::format("{}: ended by signal {} ({}){}", child.task.path,
-                                     WTERMSIG(status), strsignal(WTERMSIG(status)), last_words)});
-    } else if (WEXITSTATUS(status) != 0) {
+    } else if (end.is_signal) {
       Count(child.task,
-            {Outcome::kFailed, fmt::format("{}: ended with exit code {}{}", child.task.path,
-                                           WEXITSTATUS(status), last_words)});
+            {Outcome::kFailed, fmt::format("{}: ended by {} ({}){}", child.task.path, ToString(end),
+                                           strsignal(end.code), last_words)});
+    } else if (!end.ok()) {
+      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended with {}{}", child.task.path,
+                                                       ToString(end), last_words)});
     }
   }
 

@@ -1,13 +1,8 @@
 #include "tools/run/reference_command.h"
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 
+#include "lib/support/run_program.h"
 #include "lib/support/status.h"
 #include "lib/support/temporary.h"
 #include "tools/run/outputs.h"
@@ -24,17 +19,10 @@ std::string Replaced(std::string text, std::string_view what, const std::string&
 
 // What the command prints.
 absl::StatusOr<std::string> OutputOf(const std::string& command) {
-  std::FILE* const pipe = popen(command.c_str(), "re");
-  if (pipe == nullptr) return Error("cannot start `{}`: {}", command, std::strerror(errno));
-  std::string text;
-  std::array<char, 1 << 16> part;
-  while (const size_t bytes = std::fread(part.data(), 1, part.size(), pipe))
-    text.append(part.data(), bytes);
-  const int status = pclose(pipe);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
-  return absl::UnavailableError(fmt::format(
-      "the reference `{}` ended with {} {}", command, WIFEXITED(status) ? "exit code" : "signal",
-      WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)));
+  ASSIGN_OR_RETURN(ProgramResult result, RunProgram(ShellCommand(command)));
+  if (result.end.ok()) return std::move(result.output);
+  return absl::UnavailableError(
+      fmt::format("the reference `{}` ended with {}", command, ToString(result.end)));
 }
 
 }  // namespace

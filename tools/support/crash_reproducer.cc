@@ -2,14 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
+#include "lib/support/child_process.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -111,7 +110,7 @@ void CrashReproducer::Write(CrashWriter& out) const {
   out.Text("` repeats this\n");
 }
 
-// Starts the program again. Only what may be done in a signal handler is done, in both processes.
+// Starts the program again. Only what may be done in a signal handler is done.
 bool CrashReproducer::Refine(const char* to) const {
   constexpr size_t kMostWords = 64;
   if (refiner_.size() + 5 > kMostWords || executable_.empty()) return false;
@@ -126,22 +125,11 @@ bool CrashReproducer::Refine(const char* to) const {
   words[count++] = before.text();
   words[count++] = target.text();
   words[count] = nullptr;
-  const pid_t child = fork();
-  if (child < 0) return false;
-  if (child == 0) {
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM})
-      std::signal(signal, SIG_DFL);
-    alarm(kRefineSeconds);
-    const int null = open("/dev/null", O_RDWR);
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
-    execv(executable_.c_str(), const_cast<char**>(words));
-    _exit(kExitInternal);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return false;
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == kExitOk;
+  const pid_t child = StartProgram(words, {.input = ChildSetup::kNull,
+                                           .output = ChildSetup::kNull,
+                                           .error = ChildSetup::kNull,
+                                           .alarm_seconds = kRefineSeconds});
+  return child > 0 && WaitForChild(child).ok();
 }
 
 }  // namespace hlo

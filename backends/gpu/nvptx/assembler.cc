@@ -6,8 +6,8 @@
 
 #include "backends/gpu/cuda/find_library.h"
 #include "backends/gpu/cuda/nvjitlink.h"
-#include "backends/gpu/nvptx/run_program.h"
 #include "lib/support/file.h"
+#include "lib/support/run_program.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "lib/support/temporary.h"
@@ -33,15 +33,14 @@ absl::StatusOr<Assembled> AssembleByPtxas(std::string_view ptx, std::string_view
   ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make());
   const std::string in = folder->In("kernels.ptx");
   const std::string out = folder->In("kernels.cubin");
-  const std::string log = folder->In("log");
   RETURN_IF_ERROR(WriteFile(in, ptx));
-  ASSIGN_OR_RETURN(const int status,
-                   RunProgram({ptxas, fmt::format("-arch={}", target), "-o", out, in}, log));
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
-  if (status != 0) return Internal("ptxas refuses the code for `{}`: {}", target, text);
+  ASSIGN_OR_RETURN(const ProgramResult run,
+                   RunProgram({ptxas, fmt::format("-arch={}", target), "-o", out, in},
+                              {.error_output = ErrorOutput::kWithOutput}));
+  if (!run.end.ok()) return Internal("ptxas refuses the code for `{}`: {}", target, run.output);
   Assembled result;
   ASSIGN_OR_RETURN(result.cubin, ReadFile(out));
-  result.warnings = WarningsIn(text);
+  result.warnings = WarningsIn(run.output);
   return result;
 }
 
@@ -109,12 +108,11 @@ absl::StatusOr<std::string> Disassemble(std::string_view cubin) {
   const std::string& nvdisasm = *found;
   ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make());
   const std::string in = folder->In("kernels.cubin");
-  const std::string out = folder->In("kernels.sass");
   RETURN_IF_ERROR(WriteFile(in, cubin));
-  ASSIGN_OR_RETURN(const int status, RunProgram({nvdisasm, "--print-code", in}, out));
-  ASSIGN_OR_RETURN(std::string text, ReadFile(out));
-  if (status != 0) return Error("{} does not read the machine code: {}", nvdisasm, text);
-  return text;
+  ASSIGN_OR_RETURN(ProgramResult run, RunProgram({nvdisasm, "--print-code", in},
+                                                 {.error_output = ErrorOutput::kWithOutput}));
+  if (!run.end.ok()) return Error("{} does not read the machine code: {}", nvdisasm, run.output);
+  return std::move(run.output);
 }
 
 }  // namespace hlo::gpu

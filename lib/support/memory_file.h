@@ -21,6 +21,8 @@ class MemoryFile final {
   int descriptor() const { return file_; }
 
   bool Write(std::string_view text) const;
+  // The next one to read or write it, here or in a child, begins at the start.
+  bool Rewind() const;
   // The first or the last bytes of what was written.
   std::string Start(size_t most = std::string::npos) const;
   std::string End(size_t most) const;

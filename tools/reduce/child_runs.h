@@ -1,8 +1,6 @@
-// Runs work in a child process, so that a crash, an endless loop or a memory hog is a result and
-// not the end of this program.
-//
-// The child is the leader of a process group of its own: what it starts ends with it, and ctrl-C on
-// the terminal does not reach it.
+// Runs works in child processes at the same time, so that a crash, an endless loop or a memory hog
+// is a result and not the end of this program. Each leads a process group of its own
+// (lib/support/child_process.h).
 #pragma once
 
 #include <functional>

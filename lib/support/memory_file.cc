@@ -1,4 +1,4 @@
-#include "tools/support/memory_file.h"
+#include "lib/support/memory_file.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -33,6 +33,8 @@ bool MemoryFile::Write(std::string_view text) const {
   }
   return true;
 }
+
+bool MemoryFile::Rewind() const { return lseek(file_, 0, SEEK_SET) == 0; }
 
 std::string MemoryFile::Start(size_t most) const { return ReadFrom(0, most); }
 

@@ -1,4 +1,4 @@
-#include "tools/reduce/child_process.h"
+#include "tools/reduce/child_runs.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
