@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "lib/types/shape_util.h"
+#include "lib/types/sharding_kind.h"
 #include "parser/parser_internal.h"
 
 namespace hlo {
@@ -25,18 +26,6 @@ constexpr SubgroupType kSubgroupTypes[] = {SubgroupType::kManual, SubgroupType::
 // Kinds that are a word, the one that counts first.
 constexpr Kind kKindsByRank[] = {Kind::kReplicated, Kind::kMaximal, Kind::kManual, Kind::kUnknown,
                                  Kind::kUnreduced};
-
-std::string_view Word(Kind kind) {
-  switch (kind) {
-    case Kind::kReplicated: return "replicated";
-    case Kind::kMaximal: return "maximal";
-    case Kind::kManual: return "manual";
-    case Kind::kUnknown: return "unknown";
-    case Kind::kUnreduced: return "unreduced";
-    case Kind::kTiled: return "tiled";
-  }
-  return "";
-}
 
 }  // namespace
 

@@ -56,14 +56,13 @@ struct LeftOut {
   std::string_view name;
   std::string_view reason;
 };
+constexpr std::string_view kMeasures =
+    "it measures on a device; `gemm-algorithm-picker` and `gpu-conv-algorithm-picker` apply what "
+    "was measured";
 constexpr LeftOut kLeftOut[] = {
     {"apply-xla-transforms", "what it runs is C++ code that a program registers with XLA"},
-    {"autotuner",
-     "it measures on a device; `gemm-algorithm-picker` and `gpu-conv-algorithm-picker` apply what "
-     "was measured"},
-    {"config-assigner",
-     "it measures on a device; `gemm-algorithm-picker` and `gpu-conv-algorithm-picker` apply what "
-     "was measured"},
+    {"autotuner", kMeasures},
+    {"config-assigner", kMeasures},
     {"shape-canonicalizer", "equal shapes share their memory without a pass"},
     {"triton-gemm-rewriter",
      "there is no Triton; `gpu-epilogue-fusion` makes kernels of products and what follows them"},

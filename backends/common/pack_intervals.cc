@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "lib/support/round.h"
+
 namespace hlo {
 namespace {
 
@@ -65,10 +67,6 @@ class Holes {
   std::map<int64_t, int64_t> by_offset_;     // offset -> size
 };
 
-int64_t Aligned(int64_t size, int64_t alignment) {
-  return (size + alignment - 1) / alignment * alignment;
-}
-
 int64_t PackByTime(std::vector<TimedBlock>& blocks, int64_t alignment) {
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -83,7 +81,7 @@ int64_t PackByTime(std::vector<TimedBlock>& blocks, int64_t alignment) {
       holes.Add(live.begin()->second.first, live.begin()->second.second);
       live.erase(live.begin());
     }
-    const int64_t size = Aligned(block.size, alignment);
+    const int64_t size = RoundUp(block.size, alignment);
     block.offset = holes.Take(size);
     if (block.offset < 0) {
       // A hole at the very end grows instead of a new block.
@@ -105,7 +103,7 @@ int64_t PackBySize(std::vector<TimedBlock>& blocks, int64_t alignment) {
   int64_t top = 0;
   for (const size_t i : order) {
     TimedBlock& block = blocks[i];
-    const int64_t size = Aligned(block.size, alignment);
+    const int64_t size = RoundUp(block.size, alignment);
     int64_t end = 0, best = -1, best_hole = 0;
     for (const TimedBlock* other : placed) {
       if (other->end < block.start || block.end < other->start) continue;
@@ -114,7 +112,7 @@ int64_t PackBySize(std::vector<TimedBlock>& blocks, int64_t alignment) {
         best = end;
         best_hole = hole;
       }
-      end = std::max(end, other->offset + Aligned(other->size, alignment));
+      end = std::max(end, other->offset + RoundUp(other->size, alignment));
     }
     block.offset = best < 0 ? end : best;
     top = std::max(top, block.offset + size);
@@ -130,8 +128,8 @@ int64_t PackBySize(std::vector<TimedBlock>& blocks, int64_t alignment) {
 int64_t LeastSize(const std::vector<TimedBlock>& blocks, int64_t alignment) {
   std::map<int, int64_t> change;
   for (const TimedBlock& block : blocks) {
-    change[block.start] += Aligned(block.size, alignment);
-    change[block.end + 1] -= Aligned(block.size, alignment);
+    change[block.start] += RoundUp(block.size, alignment);
+    change[block.end + 1] -= RoundUp(block.size, alignment);
   }
   int64_t needed = 0, most = 0;
   for (const auto& [time, by] : change) most = std::max(most, needed += by);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "lib/ir/call_order.h"
 #include "lib/proto/attrs.h"
 #include "lib/proto/proto.h"

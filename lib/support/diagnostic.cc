@@ -5,6 +5,7 @@
 
 #include "absl/strings/cord.h"
 #include "lib/support/line_table.h"
+#include "lib/support/severity_word.h"
 #include "lib/support/strings.h"
 
 namespace hlo {
@@ -50,6 +51,8 @@ std::vector<Diagnostic> Decode(const std::string& bytes) {
   return result;
 }
 
+}  // namespace
+
 std::string_view Word(Severity severity) {
   switch (severity) {
     case Severity::kError: return "error";
@@ -58,8 +61,6 @@ std::string_view Word(Severity severity) {
   }
   return "";
 }
-
-}  // namespace
 
 std::vector<Diagnostic> DiagnosticsOf(const absl::Status& status) {
   if (status.ok()) return {};

@@ -8,6 +8,7 @@
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 #include "lib/types/sharding.h"
+#include "lib/types/sharding_kind.h"
 
 namespace hlo {
 namespace {
@@ -200,7 +201,9 @@ absl::Status ValidateTiles(const TiledSharding& sharding) {
   return absl::OkStatus();
 }
 
-std::string_view Word(Kind kind) {
+}  // namespace
+
+std::string_view Word(TiledSharding::Kind kind) {
   switch (kind) {
     case Kind::kReplicated: return "replicated";
     case Kind::kMaximal: return "maximal";
@@ -211,8 +214,6 @@ std::string_view Word(Kind kind) {
   }
   return "";
 }
-
-}  // namespace
 
 TiledSharding TiledSharding::Canonical(TiledSharding sharding) {
   if (sharding.kind != Kind::kTiled) return Simple(std::move(sharding), sharding.kind);

@@ -99,11 +99,9 @@ Instruction* WithMinorContracted(Instruction* x, const DimVec& batch, int64_t& c
   return x;
 }
 
-int64_t Aligned(int64_t size) { return RoundUp(size, kF8Alignment); }
-
 Shape AlignedShape(Shape shape, const DimVec& batch) {
   for (int d = 0; d < shape.rank(); ++d) {
-    if (!Contains(batch, d)) shape = shape.WithDim(d, Aligned(shape.dim(d)));
+    if (!Contains(batch, d)) shape = shape.WithDim(d, RoundUp(shape.dim(d), kF8Alignment));
   }
   return shape;
 }

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "absl/status/statusor.h"
+#include "lib/support/severity_word.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 
@@ -13,17 +14,7 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kPrefix = "expected-";
-constexpr std::pair<std::string_view, Severity> kKinds[] = {
-    {"error", Severity::kError}, {"warning", Severity::kWarning}, {"note", Severity::kNote}};
-
-std::string_view Word(Severity severity) {
-  switch (severity) {
-    case Severity::kError: return "error";
-    case Severity::kWarning: return "warning";
-    case Severity::kNote: return "note";
-  }
-  return "";
-}
+constexpr Severity kSeverities[] = {Severity::kError, Severity::kWarning, Severity::kNote};
 
 // Takes `word` off the front of `text`.
 bool TakeFront(std::string_view& text, std::string_view word) {
@@ -97,8 +88,8 @@ class Finder {
   bool Parse(std::string_view rest, int line, ExpectedDiagnostic& out) const {
     out.comment_line = line;
     bool known = false;
-    for (const auto& [word, severity] : kKinds) {
-      if (known || !TakeFront(rest, word)) continue;
+    for (const Severity severity : kSeverities) {
+      if (known || !TakeFront(rest, Word(severity))) continue;
       known = true;
       out.severity = severity;
     }
