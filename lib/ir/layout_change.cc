@@ -1,6 +1,6 @@
 #include "lib/ir/layout_change.h"
 
-#include "lib/ops/attrs.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/opcode_set.h"
 
 namespace hlo {
@@ -55,9 +55,8 @@ constexpr OpcodeSet kMayChangeLayout({Opcode::kAsyncStart,
 }  // namespace
 
 bool MayChangeLayout(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kCustomCall)
-    return instruction.attrs<CustomCallAttrs>().custom_call_target != "LayoutConstraint";
-  return kMayChangeLayout.Has(instruction.opcode());
+  return kMayChangeLayout.Has(instruction.opcode()) &&
+         !IsCustomCall(instruction, "LayoutConstraint");
 }
 
 }  // namespace hlo

@@ -28,6 +28,7 @@
 #include <algorithm>
 
 #include "lib/ir/async_chain.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/ops/async_pairs.h"
 
@@ -43,10 +44,7 @@ bool CarriesOn(const Instruction& user) {
          opcode == Opcode::kWhile || opcode == Opcode::kCall || opcode == Opcode::kConditional;
 }
 
-bool IsControlDep(const Instruction& user) {
-  return user.opcode() == Opcode::kCustomCall &&
-         user.attrs<CustomCallAttrs>().custom_call_target == "control_dep";
-}
+bool IsControlDep(const Instruction& user) { return IsCustomCall(user, "control_dep"); }
 
 // Where the value of a start or update goes inside its computation.
 struct Reach {

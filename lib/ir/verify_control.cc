@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/ir/custom_call.h"
 #include "lib/ir/verify_internal.h"
 
 namespace hlo::internal {
@@ -54,9 +55,8 @@ bool HoldsOneElement(Shape shape) {
                                         [](int64_t size) { return size == 1; });
 }
 
-bool IsPinOrUnpin(const Instruction& custom_call) {
-  const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
-  return target == "Pin" || target == "Unpin";
+bool IsPinOrUnpin(const Instruction& instruction) {
+  return IsCustomCall(instruction, "Pin") || IsCustomCall(instruction, "Unpin");
 }
 
 // With layout_sensitive the layout of what is passed is that of the parameter.

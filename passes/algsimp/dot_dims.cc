@@ -1,7 +1,7 @@
 #include "passes/algsimp/dot_dims.h"
 
+#include "lib/ir/custom_call.h"
 #include "lib/support/contains.h"
-#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo::algsimp {

@@ -1,9 +1,9 @@
 // Rules rooted at dynamic-slice and dynamic-update-slice.
 #include <algorithm>
 
+#include "lib/ir/custom_call.h"
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo::algsimp {
 namespace {

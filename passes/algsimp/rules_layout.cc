@@ -1,7 +1,7 @@
 // Rules for fixed layouts: what moves no byte is a bitcast. Rooted at transpose and custom-call.
+#include "lib/ir/custom_call.h"
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo::algsimp {
 namespace {

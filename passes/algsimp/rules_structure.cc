@@ -2,8 +2,8 @@
 // and collectives.
 #include <algorithm>
 
+#include "lib/ir/custom_call.h"
 #include "passes/algsimp/rules.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo::algsimp {
 namespace {

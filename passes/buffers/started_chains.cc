@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/ir/builder.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/opcode_set.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {

@@ -7,9 +7,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/eval/custom_calls.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ir/name_uniquer.h"
 #include "lib/support/decision.h"
-#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {

@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
-#include "passes/util/custom_call.h"
+#include "lib/ir/custom_call.h"
 
 namespace hlo {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
+#include "lib/ir/custom_call.h"
 #include "passes/dynamic/dynamic_dimension_inference.h"
 #include "passes/dynamic/size_math.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo {
 

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/ir/custom_call.h"
 #include "lib/ir/module.h"
 #include "lib/types/shape_util.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo {
 

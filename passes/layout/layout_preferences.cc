@@ -1,8 +1,8 @@
 #include "passes/layout/layout_preferences.h"
 
 #include "absl/algorithm/container.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/attrs.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {

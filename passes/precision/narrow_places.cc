@@ -6,7 +6,7 @@
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/region.h"
 #include "lib/ir/async_chain.h"
-#include "passes/util/custom_call.h"
+#include "lib/ir/custom_call.h"
 
 namespace hlo {
 namespace {

@@ -1,7 +1,7 @@
 #include "passes/schedule/control_dep_rewriter.h"
 
 #include "lib/analysis/reachability.h"
-#include "passes/util/custom_call.h"
+#include "lib/ir/custom_call.h"
 
 namespace hlo {
 namespace {

@@ -2,9 +2,9 @@
 // each leaf of its shape, all of them in the classic form (see ToClassicForms).
 #pragma once
 
+#include "lib/ir/custom_call.h"
 #include "lib/ir/module.h"
 #include "passes/sharding/sharding_merge.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo {
 

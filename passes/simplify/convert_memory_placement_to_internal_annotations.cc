@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "lib/ir/builder.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/attrs.h"
-#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/custom_call.h"
 #include "passes/util/constrained_layout.h"
-#include "passes/util/custom_call.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {

@@ -2,7 +2,7 @@
 
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
-#include "passes/util/custom_call.h"
+#include "lib/ir/custom_call.h"
 
 namespace hlo {
 namespace {

@@ -2,9 +2,9 @@
 // themselves, collectives and ids.
 #include "absl/algorithm/container.h"
 #include "lib/analysis/device_groups.h"
+#include "lib/ir/custom_call.h"
 #include "lib/support/status.h"
 #include "passes/spmd/rules.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo {
 namespace {

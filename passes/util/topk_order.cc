@@ -1,7 +1,7 @@
 #include "passes/util/topk_order.h"
 
 #include "lib/ir/builder.h"
-#include "passes/util/custom_call.h"
+#include "lib/ir/custom_call.h"
 
 namespace hlo {
 namespace {
