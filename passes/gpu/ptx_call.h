@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ir/module.h"
-#include "passes/util/custom_call.h"
 
 namespace hlo {
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
@@ -91,33 +92,23 @@ bool HasUnreadableBodies(const Module& module) {
 
 // `%tuple#index` says nothing about elements that nobody reads, and is checked when it is read.
 bool LosesElements(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kGetTupleElement && !instruction->is_used()) return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kGetTupleElement && !instruction.is_used();
+  });
 }
 
 // The shapes of an asynchronous chain say what is wrapped, in its short form; where they contradict
 // the wrapped computation, the text does not say both.
 bool HasAsync(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kAsyncStart) return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kAsyncStart;
+  });
 }
 
 // Control edges have a say in the order of printing.
 bool HasControlEdges(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->has_control_edges()) return true;
-    }
-  }
-  return false;
+  return AnyInstruction(
+      module, [](const Instruction& instruction) { return instruction.has_control_edges(); });
 }
 
 std::vector<std::string_view> SortedLines(std::string_view text) {

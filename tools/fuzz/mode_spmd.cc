@@ -11,6 +11,7 @@
 
 #include "lib/analysis/leaves.h"
 #include "lib/eval/device_group.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/printer.h"
 #include "lib/support/diagnostic.h"
 #include "lib/types/shape_util.h"
@@ -116,13 +117,10 @@ bool HoldsOnlyDivided(const Module& module) {
 // Products of floats of a byte at most, whose sums are rounded to as little on each device.
 bool MultipliesNarrowFloats(const Module& module) {
   constexpr OpcodeSet kProducts = {Opcode::kDot, Opcode::kConvolution};
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      const ElementType type = instruction->shape().element_type();
-      if (kProducts.Has(instruction->opcode()) && IsFloat(type) && ByteSize(type) == 1) return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [&](const Instruction& instruction) {
+    const ElementType type = instruction.shape().element_type();
+    return kProducts.Has(instruction.opcode()) && IsFloat(type) && ByteSize(type) == 1;
+  });
 }
 
 // The results of one replica, with its partitions together.

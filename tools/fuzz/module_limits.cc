@@ -11,6 +11,8 @@
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "lib/analysis/trip_count.h"
+#include "lib/ir/any_instruction.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/shape_rules.h"
 #include "lib/types/element_type.h"
@@ -99,27 +101,19 @@ bool HasFittingGroups(const Instruction& ragged_dot) {
 bool DependsOnOrder(const Module& module) {
   constexpr OpcodeSet kCombines = {Opcode::kReduce, Opcode::kReduceWindow, Opcode::kScatter,
                                    Opcode::kSelectAndScatter};
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (kCombines.Has(instruction->opcode()) &&
-          !IsFreeOfOrder(*instruction->call(instruction->call_count() - 1)))
-        return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [&](const Instruction& instruction) {
+    return kCombines.Has(instruction.opcode()) &&
+           !IsFreeOfOrder(*instruction.call(instruction.call_count() - 1));
+  });
 }
 
 bool ReducesNarrowFloats(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kReduce &&
-          instruction->opcode() != Opcode::kReduceWindow)
-        continue;
-      const ElementType type = instruction->operand(0)->shape().element_type();
-      if (IsFloat(type) && BitWidth(type) < 32) return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    if (instruction.opcode() != Opcode::kReduce && instruction.opcode() != Opcode::kReduceWindow)
+      return false;
+    const ElementType type = instruction.operand(0)->shape().element_type();
+    return IsFloat(type) && BitWidth(type) < 32;
+  });
 }
 
 bool IsLarge(const Module& module) {
@@ -148,13 +142,9 @@ bool DrawsOnSeveralDevices(const Module& module) {
 }
 
 bool TakesGroupSizes(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kRaggedDot && !HasFittingGroups(*instruction))
-        return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kRaggedDot && !HasFittingGroups(instruction);
+  });
 }
 
 namespace {
@@ -210,61 +200,42 @@ bool ShowsAfterEnd(const Instruction& instruction) {
 
 }  // namespace
 
-bool ReadsAfterEnds(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (ShowsAfterEnd(*instruction)) return true;
-    }
-  }
-  return false;
-}
+bool ReadsAfterEnds(const Module& module) { return AnyInstruction(module, ShowsAfterEnd); }
 
 bool StopsBeforeEigenvalues(const Module& module) {
   constexpr int kSweepsEnough = 15;
   constexpr double kToleranceEnough = 1e-5;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kCustomCall ||
-          instruction->attrs<CustomCallAttrs>().custom_call_target != "Eigh")
-        continue;
-      // "lower,sorted,sweeps,tolerance"
-      const std::vector<std::string> texts =
-          absl::StrSplit(std::string(instruction->backend_config()), ',');
-      int sweeps = 0;
-      double tolerance = 1;
-      if (texts.size() != 4 || !absl::SimpleAtoi(texts[2], &sweeps) ||
-          !absl::SimpleAtod(texts[3], &tolerance) || sweeps < kSweepsEnough ||
-          tolerance > kToleranceEnough)
-        return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    if (!IsCustomCall(instruction, "Eigh")) return false;
+    // "lower,sorted,sweeps,tolerance"
+    const std::vector<std::string> texts =
+        absl::StrSplit(std::string(instruction.backend_config()), ',');
+    int sweeps = 0;
+    double tolerance = 1;
+    return texts.size() != 4 || !absl::SimpleAtoi(texts[2], &sweeps) ||
+           !absl::SimpleAtod(texts[3], &tolerance) || sweeps < kSweepsEnough ||
+           tolerance > kToleranceEnough;
+  });
 }
 
 bool HoldsNarrowestFloats(const Module& module) {
   constexpr int kLeastBits = 16;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      bool is_narrow = false;
-      ForEachLeaf(instruction->shape(), [&](Shape leaf, const ShapeIndex&) {
-        is_narrow |= leaf.IsArray() && IsFloat(leaf.element_type()) &&
-                     BitWidth(leaf.element_type()) < kLeastBits;
-      });
-      if (is_narrow) return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    bool is_narrow = false;
+    ForEachLeaf(instruction.shape(), [&](Shape leaf, const ShapeIndex&) {
+      is_narrow |= leaf.IsArray() && IsFloat(leaf.element_type()) &&
+                   BitWidth(leaf.element_type()) < kLeastBits;
+    });
+    return is_narrow;
+  });
 }
 
 bool DeclaresTrips(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kWhile) continue;
-      const auto said = LoopKnowledge::FromConfig(instruction->backend_config()).trip_count;
-      if (said && TripCount(*instruction) != said) return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    if (instruction.opcode() != Opcode::kWhile) return false;
+    const auto said = LoopKnowledge::FromConfig(instruction.backend_config()).trip_count;
+    return said && TripCount(instruction) != said;
+  });
 }
 
 bool RunsOnSeveralDevices(const Module& module) {

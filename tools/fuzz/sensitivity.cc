@@ -9,7 +9,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/eval/evaluator.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
@@ -102,10 +104,9 @@ bool IsArithmetic(const Instruction& instruction) {
 // Looks at the bits of floats.
 bool LooksAtBits(const Instruction& instruction) {
   if (kReadsBits.Has(instruction.opcode())) return true;
-  if (instruction.opcode() == Opcode::kCustomCall)
-    return instruction.attrs<CustomCallAttrs>().custom_call_target == "TopK";
-  return instruction.opcode() == Opcode::kCompare &&
-         instruction.attrs<CompareAttrs>().type == ComparisonType::kTotalOrder;
+  return IsCustomCall(instruction, "TopK") ||
+         (instruction.opcode() == Opcode::kCompare &&
+          instruction.attrs<CompareAttrs>().type == ComparisonType::kTotalOrder);
 }
 
 // Scales, whose smallest is a denormal as f32: a number or, flushed, none.
@@ -143,16 +144,6 @@ bool IsBorder(const Instruction& instruction) {
 bool HasOtherForm(const Instruction& instruction) {
   constexpr OpcodeSet kStatistics = {Opcode::kBatchNormTraining, Opcode::kBatchNormGrad};
   return kStatistics.Has(instruction.opcode()) || SeesPadding(instruction);
-}
-
-template <class Predicate>
-bool AnyInstruction(const Module& module, Predicate&& predicate) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (predicate(*instruction)) return true;
-    }
-  }
-  return false;
 }
 
 // Every reduction meets its elements from the other end.

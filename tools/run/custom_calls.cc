@@ -4,6 +4,7 @@
 
 #include "lib/eval/ffi_library.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/custom_call.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -77,9 +78,7 @@ absl::Status ReplaceCalls(Module& module, const TargetMeaning& wanted, std::stri
   int found = 0;
   for (Computation* computation : module.computations()) {
     for (Instruction* call : computation->instruction_vector()) {
-      if (call->opcode() != Opcode::kCustomCall ||
-          call->attrs<CustomCallAttrs>().custom_call_target != wanted.target)
-        continue;
+      if (!IsCustomCall(*call, wanted.target)) continue;
       ++found;
       if (wanted.meaning == nullptr) continue;
       Builder builder(computation);

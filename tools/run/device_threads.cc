@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "lib/eval/device_group.h"
-#include "lib/ir/computation.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/support/status.h"
 #include "tools/run/feed_files.h"
 
@@ -11,14 +11,8 @@ namespace hlo {
 namespace {
 
 // Even a single device may send to itself.
-bool Transfers(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kSend || instruction->opcode() == Opcode::kRecv)
-        return true;
-    }
-  }
-  return false;
+bool Transfers(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv;
 }
 
 }  // namespace
@@ -35,7 +29,7 @@ DeviceThreads::DeviceThreads(const Module& module, const DeviceMesh& mesh, Devic
                         ? static_cast<DeviceCommunicator&>(*limits_.distributed)
                         : in_process_),
       is_alone_(mesh.devices() == 1 && limits_.feed == nullptr && limits_.distributed == nullptr &&
-                !Transfers(module)) {
+                !AnyInstruction(module, Transfers)) {
   communicator_.set_feed(limits_.feed);
 }
 

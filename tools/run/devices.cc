@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
@@ -24,15 +25,6 @@ bool TellsDevicesApart(const Instruction& instruction) {
   constexpr OpcodeSet kOthers = {Opcode::kReplicaId, Opcode::kPartitionId, Opcode::kSend,
                                  Opcode::kRecv,      Opcode::kInfeed,      Opcode::kOutfeed};
   return HasTrait(instruction.opcode(), kCollective) || kOthers.Has(instruction.opcode());
-}
-
-bool TellsDevicesApart(const Module& module) {
-  for (const Computation* computation : module.PostOrder()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (TellsDevicesApart(*instruction)) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -71,7 +63,7 @@ absl::StatusOr<DeviceMesh> ChooseDevices(Module& module, bool is_given) {
   int64_t devices;
   const bool is_too_much =
       __builtin_mul_overflow(config.replica_count, config.num_partitions, &devices);
-  if (devices != 1 && !is_given && !TellsDevicesApart(module))
+  if (devices != 1 && !is_given && !AnyInstruction(module, TellsDevicesApart))
     config.replica_count = config.num_partitions = devices = 1;
   else if (is_too_much || devices < 1 || devices > kMostRunDevices)
     return Unsupported(SourceLoc(),

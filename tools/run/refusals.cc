@@ -3,18 +3,15 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/support/status.h"
 
 namespace hlo {
 
 bool Feeds(const Module& module) {
-  for (const Computation* computation : module.PostOrder()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kInfeed || instruction->opcode() == Opcode::kOutfeed)
-        return true;
-    }
-  }
-  return false;
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kInfeed || instruction.opcode() == Opcode::kOutfeed;
+  });
 }
 
 absl::Status RefuseOneDeviceFlags(const ToolOptions& options, const Module& module,
