@@ -59,19 +59,9 @@ void GrowTranspose(Sketch& s) {
   s.Make([&](Builder& b) { return b.Transpose(x, order); });
 }
 
-DimVec SomeDims(Sketch& s, int rank) {
-  DimVec dims;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (s.random().OneIn(2)) dims.push_back(i);
-  }
-  if (dims.empty() && rank > 0)
-    dims.push_back(static_cast<int64_t>(s.random().Below(static_cast<size_t>(rank))));
-  return dims;
-}
-
 void GrowReverse(Sketch& s) {
   Instruction* x = s.Any();
-  const DimVec dims = SomeDims(s, x->shape().rank());
+  const DimVec dims = s.SomeDimensions(x->shape().rank());
   s.Make([&](Builder& b) { return b.Reverse(x, dims); });
 }
 

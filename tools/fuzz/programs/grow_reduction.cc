@@ -8,16 +8,6 @@
 namespace hlo {
 namespace {
 
-DimVec ReducedDims(Sketch& s, int rank) {
-  DimVec dims;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (s.random().OneIn(2)) dims.push_back(i);
-  }
-  if (dims.empty() && rank > 0)
-    dims.push_back(static_cast<int64_t>(s.random().Below(static_cast<size_t>(rank))));
-  return dims;
-}
-
 Instruction* Identity(Sketch& s, Opcode reducer, ElementType type) {
   if (s.random().OneIn(5)) return s.Scalar(type);
   return s.computation()->AddConstant(StartOf(reducer, type));
@@ -47,7 +37,7 @@ void GrowReduce(Sketch& s) {
   const ElementType type = x->shape().element_type();
   const Opcode reducer = RandomReducer(s.random(), type);
   x = Factors(s, x, reducer, x->shape().element_count());
-  const DimVec dims = ReducedDims(s, x->shape().rank());
+  const DimVec dims = s.SomeDimensions(x->shape().rank());
   Instruction* init = Identity(s, reducer, type);
   if (s.random().OneIn(12)) {
     Computation* region = TupleOfOneRegion(s.module(), reducer, type);
@@ -61,7 +51,7 @@ void GrowReduce(Sketch& s) {
 void GrowReduceBySeveral(Sketch& s) {
   Instruction* x = s.Any();
   const ElementType type = x->shape().element_type();
-  const DimVec dims = ReducedDims(s, x->shape().rank());
+  const DimVec dims = s.SomeDimensions(x->shape().rank());
   x = Factors(s, x, Opcode::kMultiply, x->shape().element_count());
   Computation* region = SeveralRegion(s.module(), s.random(), type);
   if (region == nullptr) return;
@@ -74,7 +64,7 @@ void GrowVariadicReduce(Sketch& s) {
   Instruction* x = s.Any();
   const ElementType type = x->shape().element_type();
   if (x->shape().rank() == 0 || IsComplex(type)) return;
-  const DimVec dims = ReducedDims(s, x->shape().rank());
+  const DimVec dims = s.SomeDimensions(x->shape().rank());
   Instruction* y = nullptr;
   Computation* region = nullptr;
   Instruction* init = nullptr;

@@ -144,6 +144,16 @@ DimVec Sketch::Dims() {
   return dims;
 }
 
+DimVec Sketch::SomeDimensions(int rank) {
+  DimVec dims;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (random_.OneIn(2)) dims.push_back(i);
+  }
+  if (dims.empty() && rank > 0)
+    dims.push_back(static_cast<int64_t>(random_.Below(static_cast<size_t>(rank))));
+  return dims;
+}
+
 ElementType Sketch::Type() {
   return random_.OneIn(2) ? palette_.types.front() : random_.Pick(palette_.types);
 }

@@ -62,6 +62,8 @@ class Sketch {
   int64_t SomeDimension(const Instruction* x) {
     return static_cast<int64_t>(random_.Below(static_cast<size_t>(x->shape().rank())));
   }
+  // The numbers of some, at least one, of so many dimensions.
+  DimVec SomeDimensions(int rank);
   ElementType Type();
   // An element type of the palette that the predicate takes, else `otherwise`.
   ElementType TypeWhere(bool (*takes)(ElementType), ElementType otherwise);
