@@ -6,13 +6,13 @@
 #include <functional>
 #include <vector>
 
+#include "lib/support/memory_file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
 #include "passes/pass_manager.h"
 #include "tools/reduce/reducer.h"
 #include "tools/support/halve.h"
-#include "lib/support/memory_file.h"
 
 namespace hlo {
 namespace {
