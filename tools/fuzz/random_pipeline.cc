@@ -13,8 +13,9 @@ namespace {
 // Options that allow other results, or state something of the program that need not hold: a
 // difference would say nothing.
 constexpr std::string_view kOtherResults[] = {
-    "allow_excess_precision", "assume_associative",   "enable_fast_math", "enable_floats_are_real",
-    "indeterministic",        "minmax_propagate_nan", "num_partitions",   "num_spatial_partitions",
+    "allow_excess_precision", "assume_associative", "enable_fast_math",
+    "enable_floats_are_real", "indeterministic",    "is_spmd",
+    "minmax_propagate_nan",   "num_partitions",     "num_spatial_partitions",
     "slice_dynamic_output",   "spmd_partition",
 };
 
