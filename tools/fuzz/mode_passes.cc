@@ -109,27 +109,22 @@ std::string CheckPasses(std::string_view input) {
   const EquivalenceOptions limits = {.max_work = 200'000, .max_loop_iterations = 200};
   EquivalenceCheck equivalence(limits);
   equivalence.Start();
+  const auto runs = [&](std::string_view pass) { return passes.find(pass) != std::string::npos; };
   // rng-expander draws XLA's numbers, which are others than the interpreter's.
-  const bool redraws = passes.find("rng-expander") != std::string::npos;
+  const bool redraws = runs("rng-expander");
   // As XLA's, they round sums at each step that a narrow reduction carries wide.
-  const bool rounds_sums = (passes.find("float-normalization") != std::string::npos ||
-                            passes.find("element_type_converter") != std::string::npos) &&
+  const bool rounds_sums = (runs("float-normalization") || runs("element_type_converter")) &&
                            ReducesNarrowFloats(module);
   // A slice whose place is constant, or of what is divided, is no longer moved to where a dynamic
   // array ends.
-  const bool reads_pads = (passes.find("dynamic_padder") != std::string::npos ||
-                           passes.find("algsimp") != std::string::npos ||
-                           passes.find("spmd-partitioner") != std::string::npos) &&
+  const bool reads_pads = (runs("dynamic_padder") || runs("algsimp") || runs("spmd-partitioner")) &&
                           ReadsAfterEnds(module);
   // As XLA's: what was f16 stays f16, and variances come back from 1/sqrt(variance + epsilon).
-  const bool normalizes = passes.find("cudnn_batchnorm_rewriter") != std::string::npos;
+  const bool normalizes = runs("cudnn_batchnorm_rewriter");
   // As XLA's, it leaves out the roundings on the way.
-  const bool skips_roundings =
-      passes.find("simplify-fp-conversions") != std::string::npos && HoldsNarrowestFloats(module);
-  const bool diagonalizes =
-      passes.find("eigh_expander") != std::string::npos && StopsBeforeEigenvalues(module);
-  const bool shares_draws =
-      passes.find("spmd-partitioner") != std::string::npos && DrawsOnSeveralDevices(module);
+  const bool skips_roundings = runs("simplify-fp-conversions") && HoldsNarrowestFloats(module);
+  const bool diagonalizes = runs("eigh_expander") && StopsBeforeEigenvalues(module);
+  const bool shares_draws = runs("spmd-partitioner") && DrawsOnSeveralDevices(module);
   if (!KeepsRandomState(module) && !redraws && !shares_draws && !reads_pads && !rounds_sums &&
       !normalizes && !skips_roundings && !diagonalizes && !NamesAbsentDevices(module) &&
       !DeclaresTrips(module))
