@@ -197,16 +197,6 @@ absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules,
 
 namespace {
 
-// Whether a bitcast reads where the elements of `value` lie.
-bool IsLayoutRead(const Instruction& value) {
-  for (const Use& use : value.uses()) {
-    if (use.user->opcode() == Opcode::kBitcast ||
-        (use.user->opcode() == Opcode::kGetTupleElement && IsLayoutRead(*use.user)))
-      return true;
-  }
-  return false;
-}
-
 // Whether `replacement` is called what `old` was called: it is the same operation with other
 // operands or attributes. Arguments are called by their computation.
 bool KeepsName(const Instruction& old, const Instruction& replacement) {
@@ -219,9 +209,7 @@ bool KeepsName(const Instruction& old, const Instruction& replacement) {
 }  // namespace
 
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
-  if (old->parent()->MayHold(Opcode::kBitcast) && IsLayoutRead(*old) &&
-      Compatible(old->shape(), replacement->shape()))
-    replacement = CopyWithLayouts(replacement, old->shape());
+  replacement = CopyIfLayoutIsRead(replacement, *old);
   const Extras* from = old->extras();
   // It is the value that `old` was, whoever built it.
   if (from != nullptr && from->origin && !from->origin->synthetic_call &&

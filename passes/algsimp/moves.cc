@@ -52,6 +52,12 @@ Instruction* MoveOfRng(Instruction* move, Rewriter&) {
   if (rng->opcode() != Opcode::kRng || rng->use_count() != 1 || rng->is_root() ||
       move->has_control_edges() || move->shape().has_dynamic_dims())
     return nullptr;
+  // How its old dimensions were divided says nothing of the new ones.
+  if (move->sharding() != nullptr) {
+    rng->mutable_extras().sharding = *move->sharding();
+  } else if (rng->sharding() != nullptr) {
+    rng->mutable_extras().sharding.reset();
+  }
   rng->set_shape(move->shape());
   return rng;
 }

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
+#include "passes/layout_copy.h"
 #include "passes/simplify/dce.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/growth_limit.h"
@@ -156,6 +158,13 @@ std::vector<Instruction*> OrderOf(const Computation& callee) {
   return order;
 }
 
+// Copies where layouts differ, and the tuples around them, in the order in which they run.
+void AppendMadeSince(uint32_t first_new, Instruction* value, std::vector<Instruction*>& sequence) {
+  if (value->id() < first_new) return;
+  for (Instruction* operand : value->operands()) AppendMadeSince(first_new, operand, sequence);
+  sequence.push_back(value);
+}
+
 }  // namespace
 
 void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inlined) {
@@ -180,9 +189,20 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   copies.reserve(static_cast<size_t>(callee.instruction_count()));
   std::vector<Instruction*> inlined;
+  // Where the parts of the value of `original` lie as the callee or the call says, if it matters.
+  const auto laid_out = [&](Instruction* value, const Instruction& original) {
+    const uint32_t first_new = computation.module().id_limit();
+    Instruction* const copy = CopyIfLayoutIsRead(value, original);
+    AppendMadeSince(first_new, copy, inlined);
+    if (copy == value) return value;
+    for (Instruction* predecessor : call->control_predecessors())
+      copy->AddControlPredecessor(predecessor);
+    return copy;
+  };
   for (Instruction* original : OrderOf(callee)) {
     if (original->opcode() == Opcode::kParameter) {
-      copies[original] = call->operand(static_cast<int>(original->parameter_number()));
+      Instruction* const argument = call->operand(static_cast<int>(original->parameter_number()));
+      copies[original] = laid_out(argument, *original);
       continue;
     }
     std::vector<Instruction*> operands;
@@ -207,8 +227,9 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
     copies[original] = copy;
     inlined.push_back(copy);
   }
-  Instruction* root = copies[callee.root()];
-  const bool root_is_new = callee.root()->opcode() != Opcode::kParameter;
+  Instruction* const result = copies[callee.root()];
+  Instruction* const root = laid_out(result, *call);
+  const bool root_is_new = !absl::c_linear_search(call->operands(), root);
   if (root_is_new) PassOnExtras(*call, *root);
   MoveControlEdges(call, root, root_is_new);
   if (options.inlined != nullptr) {

@@ -213,6 +213,14 @@ bool CopyLoopAtRoot(Module& module, bool to_output) {
   return true;
 }
 
+// What the boundary of the entry has made of its root holds of what the root runs, too.
+void PassOnToBodies(Instruction& root, const ShardedCallers& callers) {
+  if (!kRunOthers.Has(root.opcode()) || root.sharding() == nullptr) return;
+  for (Instruction* other : RelatedInstructions(root, callers)) {
+    if (other != &root) SetSharding(*other, *root.sharding());
+  }
+}
+
 void FixGivenShardings(Module& module, const EntryBoundary& boundary, Propagator& propagator) {
   const Instruction* root = module.entry()->root();
   ForEachInstruction(module, [&](Instruction& instruction) {
@@ -361,6 +369,7 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   changed |= RemoveBarriers(module);
   if (options_.cse_prevention_only) KeepCsePreventionOnly(module, before);
   boundary.Restore();
+  PassOnToBodies(*module.entry()->root(), callers);
   context.Count("from operands", propagator.forward_count());
   context.Count("from users", propagator.backward_count());
   return before.Settle(module, context) || changed;
