@@ -1,5 +1,6 @@
 #include "passes/collectives/sync_collectives.h"
 
+#include "absl/algorithm/container.h"
 #include "lib/ops/async_pairs.h"
 #include "passes/rewrite.h"
 
@@ -14,15 +15,28 @@ const AsyncPair* CollectivePairOf(Opcode opcode) {
   return is_collective ? pair : nullptr;
 }
 
+// Whether `start` runs a collective of what it is given itself: not of values that a later part of
+// its chain brings.
 bool IsWrappedCollective(const Instruction& start) {
-  return start.opcode() == Opcode::kAsyncStart &&
-         HasTrait(start.call(0)->root()->opcode(), kCollective);
+  if (start.opcode() != Opcode::kAsyncStart) return false;
+  const Instruction& root = *start.call(0)->root();
+  return HasTrait(root.opcode(), kCollective) &&
+         absl::c_all_of(root.operands(), [&](const Instruction* operand) {
+           return operand->opcode() == Opcode::kParameter &&
+                  operand->parameter_number() < start.operand_count();
+         });
 }
 
 Instruction* SyncOf(const Instruction& start, Shape shape) {
   Computation& computation = *start.parent();
-  if (start.opcode() == Opcode::kAsyncStart)
-    return computation.AddClone(*start.call(0)->root(), shape, start.operand_vector());
+  if (start.opcode() == Opcode::kAsyncStart) {
+    const Instruction& wrapped = *start.call(0)->root();
+    std::vector<Instruction*> operands;
+    // The computation may take them in another order, and others that it does not read.
+    for (const Instruction* parameter : wrapped.operands())
+      operands.push_back(start.operand(static_cast<int>(parameter->parameter_number())));
+    return computation.AddClone(wrapped, shape, operands);
+  }
   Builder b(&computation);
   b.set_origin(&start);
   return b.OpWithShape(AsyncPairOf(start.opcode())->opcode, shape, start.operand_vector(),
