@@ -19,6 +19,7 @@
 #include <charconv>
 #include <mutex>
 
+#include "backends/gpu/nvptx/early_loads.h"
 #include "backends/gpu/nvptx/remainder.h"
 #include "backends/gpu/nvptx/shared_memory.h"
 #include "backends/llvm/kernel_texts.h"
@@ -35,7 +36,7 @@ constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 // or vectorised: LLVM's usual list makes some kernels longer.
 constexpr char kPasses[] =
     "cgscc(inline),function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(licm),gvn,dse,adce,simplifycfg)";
+    "loop-mssa(licm),gvn,dse,adce,simplifycfg,infer-alignment)";
 
 const llvm::Target* FindNvptx() {
   static std::once_flag once;
@@ -188,7 +189,9 @@ absl::StatusOr<Ptx> CompileToPtx(absl::Span<const UniqueKernel> kernels, const P
               kernels[i].name);
   }
   LowerRemainders(all);
+  MarkInvariantLoads(all);
   RunPasses(all, *machine);
+  MoveLoadsEarly(all);
   llvm::SmallString<16384> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

@@ -5,8 +5,11 @@
 //   A'[s, k] = sum over r < p of  w^(k r n / (l p)) * A[s + r n / (l p), k mod l],   w = e^(-+2 pi i / n)
 //
 // in place [s, k] -> s * l + k. A thread computes one element: p products. The roots are computed
-// once per length, in f64, and rounded. A prime length n costs n products per element.
+// in f64, and rounded: those of short transforms with the kernel, which holds them as a constant;
+// the others by a kernel of their own, once per length and run. A prime length n costs n products
+// per element.
 #include <algorithm>
+#include <cstring>
 
 #include "absl/algorithm/container.h"
 #include "backends/gpu/emit/core/frame.h"
@@ -29,6 +32,24 @@ std::vector<int64_t> FactorsOf(int64_t n) {
   return factors;
 }
 
+// A longer table makes more text for the assembler than a kernel that computes it costs.
+constexpr int64_t kMostConstantRoots = 4096;
+
+// The table of e^(2 pi i k / n), as its bytes stand in memory.
+template <class Real>
+std::vector<uint8_t> RootsOfUnity(int64_t n) {
+  std::vector<Real> parts;
+  parts.reserve(static_cast<size_t>(2 * n));
+  for (int64_t k = 0; k < n; ++k) {
+    const auto root = math::RootOfUnity(static_cast<double>(k) / static_cast<double>(n));
+    parts.push_back(static_cast<Real>(root.re));
+    parts.push_back(static_cast<Real>(root.im));
+  }
+  std::vector<uint8_t> bytes(parts.size() * sizeof(Real));
+  std::memcpy(bytes.data(), parts.data(), bytes.size());
+  return bytes;
+}
+
 class FftEmission {
  public:
   FftEmission(const Instruction& fft, GpuFrame& frame, KernelPlan& plan)
@@ -49,7 +70,7 @@ class FftEmission {
     }
     int64_t longest = 0;
     for (const Pass& pass : passes_) longest = std::max(longest, pass.n);
-    if (longest > 0) roots_ = frame.AddScratch(plan, complex_, longest);
+    if (longest > kMostConstantRoots) roots_ = frame.AddScratch(plan, complex_, longest);
   }
 
   absl::Status Emit() {
@@ -59,7 +80,12 @@ class FftEmission {
       const Pass& pass = passes_[i];
       const int target = i + 1 == passes_.size() ? result_buffer_ : halves_[i % 2];
       if (pass.kind == PassKind::kFactor && pass.n != rooted) {
-        RETURN_IF_ERROR(AddRoots(pass.n));
+        if (HasConstantRoots(pass)) {
+          constant_roots_ = real_ == ElementType::kF64 ? RootsOfUnity<double>(pass.n)
+                                                       : RootsOfUnity<float>(pass.n);
+        } else {
+          RETURN_IF_ERROR(AddRoots(pass.n));
+        }
         rooted = pass.n;
       }
       RETURN_IF_ERROR(AddPass(pass, source, target, i + 1 == passes_.size()));
@@ -153,7 +179,9 @@ class FftEmission {
     return absl::OkStatus();
   }
 
-  // The table of e^(2 pi i k / n).
+  static bool HasConstantRoots(const Pass& pass) { return pass.n <= kMostConstantRoots; }
+
+  // A kernel that makes the table of e^(2 pi i k / n).
   absl::Status AddRoots(int64_t n) {
     const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k, llvm::Value* thread) {
       auto& b = k.b();
@@ -182,10 +210,14 @@ class FftEmission {
                           return absl::OkStatus();
                         });
     }
-    params.push_back({complex_, pass.n});
+    std::vector<int> buffers = {source, target};
+    if (!HasConstantRoots(pass)) {
+      params.push_back({complex_, pass.n});
+      buffers.push_back(roots_);
+    }
     // Numbers of roots are reduced from as much as n * factor.
     return AddThreads(
-        pass.elements, pass.n * pass.factor, std::move(params), {source, target, roots_},
+        pass.elements, pass.n * pass.factor, std::move(params), std::move(buffers),
         {pass.before, pass.n / (pass.before * pass.factor)},
         [&](GpuFusionEmitter&, KernelBuilder& k, llvm::Value* thread) -> absl::Status {
           ASSIGN_OR_RETURN(Emitted value, Factor(pass, k, thread));
@@ -245,7 +277,9 @@ class FftEmission {
     };
     const auto add = [&](const Emitted& sum, llvm::Value* r) {
       const Emitted x = element(r);
-      Emitted w = k.Load(2, k.Mul(b.CreateURem(k.Mul(frequency, r), after), apart));
+      llvm::Value* const turn = k.Mul(b.CreateURem(k.Mul(frequency, r), after), apart);
+      Emitted w = HasConstantRoots(pass) ? k.LoadConstant(complex_, constant_roots_, turn)
+                                         : k.Load(2, turn);
       if (!inverse_) w.imaginary = b.CreateFNeg(w.imaginary);
       const auto fma = [&](llvm::Value* p, llvm::Value* q, llvm::Value* t) -> llvm::Value* {
         return b.CreateIntrinsic(llvm::Intrinsic::fma, {t->getType()}, {p, q, t});
@@ -278,7 +312,8 @@ class FftEmission {
   double scale_ = 1;
   std::vector<Pass> passes_;
   int halves_[2] = {-1, -1};
-  int roots_ = -1;
+  int roots_ = -1;                       // of lengths above kMostConstantRoots
+  std::vector<uint8_t> constant_roots_;  // of the pass that is being written
 };
 
 }  // namespace

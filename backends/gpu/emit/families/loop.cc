@@ -16,7 +16,7 @@ int LanesFor(const GpuFrame& frame, absl::Span<const KernelOutput> outputs) {
   int widest = 1;
   for (const KernelOutput& output : outputs)
     widest = std::max(widest, ByteSize(output.shape.element_type()));
-  int lanes = std::clamp(16 / widest, 1, 8);
+  int lanes = std::clamp(16 / widest, 1, 16);
   // Code is written once per element: not too much of it.
   int weight = 0;
   for (const Instruction* i : frame.body) {

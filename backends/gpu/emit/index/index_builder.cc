@@ -1,5 +1,13 @@
 #include "backends/gpu/emit/index/index_builder.h"
 
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Support/KnownBits.h>
+
+#include <algorithm>
+#include <bit>
+
 namespace hlo::gpu {
 
 llvm::Value* IndexBuilder::Index(int64_t value) {
@@ -39,11 +47,29 @@ llvm::Value* IndexBuilder::Arithmetic(Operation operation, llvm::Value* a, llvm:
 }
 
 llvm::Value* IndexBuilder::Div(llvm::Value* a, int64_t b) {
-  return b == 1 ? a : Arithmetic(kDiv, a, Index(b));
+  if (b == 1) return a;
+  return Arithmetic(kDiv, SplitFor(a, b).base, Index(b));
 }
 
 llvm::Value* IndexBuilder::Rem(llvm::Value* a, int64_t b) {
-  return b == 1 ? Index(0) : Arithmetic(kRem, a, Index(b));
+  if (b == 1) return Index(0);
+  const Split split = SplitFor(a, b);
+  return Offset(Arithmetic(kRem, split.base, Index(b)), split.rest);
+}
+
+IndexBuilder::Split IndexBuilder::SplitFor(llvm::Value* a, int64_t divisor) const {
+  using llvm::PatternMatch::m_Add;
+  using llvm::PatternMatch::m_ConstantInt;
+  using llvm::PatternMatch::m_Value;
+  llvm::Value* base = nullptr;
+  uint64_t rest = 0;
+  if (!match(a, m_Add(m_Value(base), m_ConstantInt(rest))) || rest >= kMostLanes) return {a, 0};
+  const llvm::DataLayout& layout = b_.GetInsertBlock()->getModule()->getDataLayout();
+  const unsigned zeros =
+      std::min(llvm::computeKnownBits(base, layout).countMinTrailingZeros(),
+               static_cast<unsigned>(std::countr_zero(static_cast<uint64_t>(divisor))));
+  if (rest >> std::min(zeros, 63U) != 0) return {a, 0};
+  return {base, static_cast<int64_t>(rest)};
 }
 
 }  // namespace hlo::gpu

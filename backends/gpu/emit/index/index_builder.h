@@ -54,6 +54,17 @@ class IndexBuilder {
   };
   llvm::Value* Arithmetic(Operation operation, llvm::Value* a, llvm::Value* b);
 
+  // `a` as base + rest that lie in the same stretch of `divisor`: where base is a multiple of a
+  // power of two that divides `divisor` and is above the rest. So the lanes of a vector, which
+  // starts at a multiple of its length, are divided once, and stay neighbours along the innermost
+  // dimension, which is what makes one load of theirs.
+  struct Split {
+    llvm::Value* base;
+    int64_t rest;
+  };
+  static constexpr uint64_t kMostLanes = 16;
+  Split SplitFor(llvm::Value* a, int64_t divisor) const;
+
   std::vector<Scope> scopes_;
   uint64_t last_scope_ = 0;
 };
