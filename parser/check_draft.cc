@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
 #include "parser/parser_internal.h"
@@ -50,11 +51,11 @@ constexpr struct {
   OpcodeSet opcodes;
   CountCheck check;
 } kCountChecks[] = {
-    {{Opcode::kReduce, Opcode::kReduceWindow}, CheckPairs},
+    {kReduceOps, CheckPairs},
     {{Opcode::kScatter}, CheckScatter},
     {{Opcode::kDynamicSlice}, CheckStartIndices<1>},
     {{Opcode::kDynamicUpdateSlice}, CheckStartIndices<2>},
-    {{Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart}, CheckPermuteOperands},
+    {kPermutes, CheckPermuteOperands},
 };
 
 // ---- attributes and written shapes ----
@@ -251,7 +252,7 @@ constexpr struct {
 } kDraftChecks[] = {
     {{Opcode::kParameter}, CheckParameter},
     {{Opcode::kCompare}, CompleteCompare},
-    {{Opcode::kAllReduce, Opcode::kAllReduceStart}, CheckGlobalIds<AllReduceAttrs>},
+    {kAllReduces, CheckGlobalIds<AllReduceAttrs>},
     {{Opcode::kReduceScatter}, CheckGlobalIds<ReduceScatterAttrs>},
     {{Opcode::kMap}, CompleteMap},
     {{Opcode::kOutfeed}, CompleteOutfeed},
@@ -259,7 +260,7 @@ constexpr struct {
     {{Opcode::kRecv}, CompleteRecv},
     {{Opcode::kRecvDone}, CheckChannelOfStart<Opcode::kRecv>},
     {{Opcode::kSendDone}, CheckChannelOfStart<Opcode::kSend>},
-    {{Opcode::kPartitionId, Opcode::kReplicaId}, CheckDeviceId},
+    {kDeviceIds, CheckDeviceId},
     {{Opcode::kTuple}, CheckTuple},
     {{Opcode::kReshape, Opcode::kDynamicReshape}, CheckReshape},
     {{Opcode::kScan}, CheckScan},

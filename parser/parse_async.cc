@@ -14,6 +14,7 @@
 
 #include "lib/ir/compare.h"
 #include "lib/ops/async_pairs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "parser/parser_internal.h"
 
@@ -27,7 +28,6 @@ constexpr int kMaxSteps = 1000;
 constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape",
                                                   "GlobalToLocalShape"};
 
-constexpr OpcodeSet kAsyncOps = {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone};
 // Hand values of an operand on; all others make values of their own.
 constexpr OpcodeSet kPassThrough = {Opcode::kGetTupleElement, Opcode::kTuple,
                                     Opcode::kOptimizationBarrier, Opcode::kCopy, Opcode::kWhile};

@@ -5,6 +5,7 @@
 // of its own here.
 #include <algorithm>
 
+#include "lib/ops/opcode_groups.h"
 #include "parser/parser_internal.h"
 
 namespace hlo {
@@ -402,7 +403,7 @@ int Parser::ReadCallAttribute(Draft& draft, std::string_view name) {
     return 1;
   }
   // Old texts repeat the start's computation; it is compared and dropped.
-  const bool is_step = draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone;
+  const bool is_step = kAsyncSteps.Has(draft.opcode);
   return is_step && name == "calls" ? one(0) : 0;
 }
 

@@ -2,6 +2,7 @@
 // for is in check_draft.cc.
 #include <algorithm>
 
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/shape_rules.h"
 #include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
@@ -70,8 +71,7 @@ bool Parser::ResultShape(Draft& draft, Shape& out) {
 }
 
 bool Parser::Build(Scope& scope, Draft& draft, Instruction*& out) {
-  if (draft.IsSugared() || draft.opcode == Opcode::kAsyncStart ||
-      draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone) {
+  if (draft.IsSugared() || kAsyncOps.Has(draft.opcode)) {
     return BuildAsync(scope, draft, out);
   }
   if (draft.opcode == Opcode::kDot && draft.operands.size() > 2) {

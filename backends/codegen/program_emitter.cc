@@ -4,6 +4,7 @@
 
 #include "backends/common/control_flow.h"
 #include "lib/ir/computation.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "lib/support/stopwatch.h"
 
@@ -16,7 +17,7 @@ constexpr size_t kMostErrors = 10;
 
 bool ProgramEmitter::IsControl(const Instruction& instruction) {
   const Opcode op = instruction.opcode();
-  return op == Opcode::kWhile || op == Opcode::kConditional || op == Opcode::kCall;
+  return kProgramCallers.Has(op);
 }
 
 absl::Status ProgramEmitter::Collect(const absl::Status& status) {

@@ -6,21 +6,14 @@
 #include "absl/status/status.h"
 #include "lib/eval/custom_calls.h"
 #include "lib/ir/computation.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 
 namespace hlo {
 
-inline constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
-                                         Opcode::kRecvDone};
-
-// What the host's files serve, if the run has some (lib/eval/host_feed.h).
-constexpr bool IsFeed(Opcode opcode) {
-  return opcode == Opcode::kInfeed || opcode == Opcode::kOutfeed;
-}
-
 // Nobody runs it, wherever it stands.
 inline bool IsBeyondReach(const Instruction& instruction) {
-  if (kTransfers.Has(instruction.opcode())) return true;
+  if (kSendRecvOps.Has(instruction.opcode())) return true;
   return instruction.opcode() == Opcode::kCustomCall &&
          !IsKnownCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target);
 }

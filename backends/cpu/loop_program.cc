@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernel_code.h"
 #include "lib/ir/computation.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/crash_context.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -17,10 +18,7 @@ constexpr double kMostNanosecondsPerKernel = 3000;
 // Nodes of tile IR; what a function costs the code generator grows faster than its size.
 constexpr int64_t kMostNodes = 6000;
 
-bool IsControl(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional ||
-         instruction.opcode() == Opcode::kCall;
-}
+bool IsControl(const Instruction& instruction) { return kProgramCallers.Has(instruction.opcode()); }
 
 // Whether all of `computation` is small kernels; adds their nodes to `nodes`.
 bool IsOfSmallKernels(const Computation& computation, const KernelOf& kernel_of, int64_t& nodes) {

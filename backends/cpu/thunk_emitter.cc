@@ -17,6 +17,7 @@
 #include "lib/eval/evaluator.h"
 #include "lib/ir/computation.h"
 #include "lib/linalg/call.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
@@ -103,7 +104,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
       }
       if (instruction.IsFusion() || IsKernelOp(instruction)) return Means::kKernel;
     }
-    if (IsEvaluableHere(instruction) || IsFeed(instruction.opcode())) return Means::kEval;
+    if (IsEvaluableHere(instruction) || kFeeds.Has(instruction.opcode())) return Means::kEval;
     return Refuse("cpu", instruction, IsKernelOp(instruction).reason());
   }
 

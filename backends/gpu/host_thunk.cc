@@ -5,6 +5,7 @@
 #include "backends/common/refusal.h"
 #include "backends/common/stored_array.h"
 #include "backends/gpu/gpu_thunks.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -92,7 +93,7 @@ class HostThunk final : public Thunk {
 }  // namespace
 
 bool IsOnHost(const Instruction& instruction) {
-  if (IsFeed(instruction.opcode())) return true;
+  if (kFeeds.Has(instruction.opcode())) return true;
   return !instruction.IsFusion() && IsEvaluableHere(instruction);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/check.h"
 
 namespace hlo {
@@ -29,10 +30,8 @@ Described DescribeAttrs(const Instruction& collective) {
 
 Described Describe(const Instruction& collective) {
   const Opcode opcode = collective.opcode();
-  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart)
-    return DescribeAttrs<AllGatherAttrs>(collective);
-  if (opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart)
-    return DescribeAttrs<AllReduceAttrs>(collective);
+  if (kAllGathers.Has(opcode)) return DescribeAttrs<AllGatherAttrs>(collective);
+  if (kAllReduces.Has(opcode)) return DescribeAttrs<AllReduceAttrs>(collective);
   if (opcode == Opcode::kReduceScatter) return DescribeAttrs<ReduceScatterAttrs>(collective);
   if (opcode == Opcode::kAllToAll) return DescribeAttrs<AllToAllAttrs>(collective);
   if (opcode == Opcode::kRaggedAllToAll) return DescribeAttrs<RaggedAllToAllAttrs>(collective);

@@ -2,6 +2,7 @@
 
 #include "lib/analysis/alias.h"
 #include "lib/analysis/leaves.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
@@ -71,8 +72,7 @@ std::vector<LeafSource> ForwardedLeaves(const Instruction& instruction, bool den
   if (opcode == Opcode::kAllGatherStart || opcode == Opcode::kCollectivePermuteStart ||
       opcode == Opcode::kSend)
     return OperandsAsElement(instruction, 0);
-  if (opcode == Opcode::kAllGatherDone || opcode == Opcode::kCollectivePermuteDone)
-    return ElementOfOperand(instruction, 1);
+  if (kOperandsKeepingDones.Has(opcode)) return ElementOfOperand(instruction, 1);
   if (opcode == Opcode::kCopyDone || opcode == Opcode::kRecvDone)
     return ElementOfOperand(instruction, 0);
   if (opcode == Opcode::kAllReduceDone) return Same(instruction);

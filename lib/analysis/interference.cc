@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/ir/async_chain.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 
@@ -96,7 +97,7 @@ void Interference::CollectBodyEnd(const Instruction& loop) {
 void Interference::CollectVisit(const Instruction& instruction) {
   const Point here = {instruction.parent(), &instruction};
   const Opcode opcode = instruction.opcode();
-  const bool is_update = opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone;
+  const bool is_update = kAsyncSteps.Has(opcode);
   if (HasTrait(opcode, kAsyncDone) || is_update) {
     ReadAll(*instruction.operand(0), here);
     const Instruction* start = is_update ? AsyncStartOf(instruction) : instruction.operand(0);

@@ -6,6 +6,7 @@
 
 #include "lib/analysis/program_peak.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 
@@ -49,8 +50,7 @@ void LiveRanges::Visit(const Instruction& instruction) {
 void LiveRanges::VisitDone(const Instruction& done) {
   ReadAll(*done.operand(0));
   const Instruction* start = done.operand(0);
-  if (done.opcode() == Opcode::kAsyncDone || done.opcode() == Opcode::kAsyncUpdate)
-    start = AsyncStartOf(done);
+  if (kAsyncSteps.Has(done.opcode())) start = AsyncStartOf(done);
   if (start == nullptr || !HasTrait(start->opcode(), kAsyncStart)) return;
   for (const Instruction* operand : start->operands()) ReadAll(*operand);
   if (start->opcode() != Opcode::kAsyncStart || start->call_count() == 0) return;

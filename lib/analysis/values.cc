@@ -8,6 +8,7 @@
 #include "lib/analysis/forwarding.h"
 #include "lib/analysis/same_values.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
@@ -97,8 +98,7 @@ void Values::Pass(const Instruction& parameter, absl::Span<const ValueId> argume
 void Values::Visit(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kParameter) return;
-  if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone)
-    return VisitAsync(instruction);
+  if (kAsyncSteps.Has(opcode)) return VisitAsync(instruction);
   const std::vector<LeafSource> sources = ForwardedLeaves(instruction, options_.dense);
   if (sources.empty() && instruction.shape().IsArray()) {
     const ValueId id = New(instruction, 0, instruction.shape(), Value::Kind::kDefined);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 
 namespace hlo {
@@ -98,12 +99,12 @@ std::vector<int64_t> GroupOf(const Instruction& collective, int64_t device,
     OpcodeSet opcodes;
     Group (*group)(const Instruction&, int64_t, const DeviceMesh&);
   } kRows[] = {
-      {{Opcode::kAllGather, Opcode::kAllGatherStart}, GroupIn<AllGatherAttrs>},
+      {kAllGathers, GroupIn<AllGatherAttrs>},
       {{Opcode::kAllToAll}, GroupIn<AllToAllAttrs>},
       {{Opcode::kRaggedAllToAll}, GroupIn<RaggedAllToAllAttrs>},
       {{Opcode::kCollectiveBroadcast}, GroupIn<CollectiveBroadcastAttrs>},
       {{Opcode::kReduceScatter}, GroupIn<ReduceScatterAttrs>},
-      {{Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart}, PermuteLine},
+      {kPermutes, PermuteLine},
   };
   for (const auto& row : kRows) {
     if (row.opcodes.Has(collective.opcode())) return row.group(collective, device, mesh);

@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/eval/eval_internal.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 
 namespace hlo {
@@ -117,7 +118,7 @@ absl::Status FitRuntimeSizes(EvalContext& c) {
     CutTogether(c, 0, c.operands.size(), c.attrs<ConcatenateAttrs>().dimensions.value);
   } else if (opcode == Opcode::kSort) {
     CutTogether(c, 0, c.operands.size());
-  } else if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow) {
+  } else if (kReduceOps.Has(opcode)) {
     CutTogether(c, 0, half);
   } else {
     return Unsupported(c.loc(), "`{}` of an array that ends before its bounds is not defined",

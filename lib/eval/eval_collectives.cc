@@ -8,6 +8,7 @@
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region_runner.h"
 #include "lib/eval/strided.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
@@ -288,10 +289,9 @@ Results RaggedAllToAll(const Instruction& inst, const Operands& in, size_t self)
 Results RunCollective(const Instruction& inst, const Operands& in, size_t self,
                       Evaluator& evaluator) {
   const Opcode opcode = inst.opcode();
-  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart) return AllGather(inst, in);
+  if (kAllGathers.Has(opcode)) return AllGather(inst, in);
   if (opcode == Opcode::kAllToAll) return AllToAll(inst, in, self);
-  if (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart)
-    return PermutedOnDevice(inst, in, self);
+  if (kPermutes.Has(opcode)) return PermutedOnDevice(inst, in, self);
   if (opcode == Opcode::kCollectiveBroadcast) return Broadcast(inst, in);
   if (opcode == Opcode::kRaggedAllToAll) return RaggedAllToAll(inst, in, self);
   if (opcode == Opcode::kReduceScatter) return ReduceScatter(inst, in, self, evaluator);
@@ -307,8 +307,7 @@ Literal Packed(const Instruction& inst, const std::vector<Literal>& operands,
     return packs ? Literal::Tuple(std::move(parts)) : std::move(parts[0]);
   };
   const Shape shape = inst.shape();
-  if (inst.opcode() != Opcode::kAllGatherStart &&
-      inst.opcode() != Opcode::kCollectivePermuteStart) {
+  if (!kOperandsKeepingStarts.Has(inst.opcode())) {
     return pack(std::move(results), shape);
   }
   const bool is_in_place = inst.opcode() == Opcode::kCollectivePermuteStart &&

@@ -7,6 +7,7 @@
 #include "lib/ir/computation.h"
 #include "lib/ir/module.h"
 #include "lib/ir/send_recv_pairs.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
@@ -57,7 +58,7 @@ absl::StatusOr<const std::string*> PairsOfChannel(const EvalContext& c) {
 // (started before a loop) or silent.
 absl::StatusOr<SendRecvPairs> PairsOf(const EvalContext& c) {
   const Opcode opcode = c.opcode();
-  const bool is_done = opcode == Opcode::kSendDone || opcode == Opcode::kRecvDone;
+  const bool is_done = kSendRecvDones.Has(opcode);
   const std::string* text = nullptr;
   if (is_done) text = FindFrontendAttribute(*c.instruction.operand(0), kSendRecvPairsAttribute);
   if (text == nullptr) text = FindFrontendAttribute(c.instruction, kSendRecvPairsAttribute);

@@ -10,6 +10,7 @@
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region.h"
 #include "lib/ir/verify_meaning.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/crash_context.h"
 #include "lib/support/status.h"
 
@@ -331,10 +332,8 @@ bool IsEvaluable(const Instruction& instruction) {
 bool IsEvaluableHere(const Instruction& instruction) {
   constexpr OpcodeSet kNever = {Opcode::kInfeed,      Opcode::kOutfeed,   Opcode::kAsyncStart,
                                 Opcode::kAsyncUpdate, Opcode::kAsyncDone, Opcode::kParameter};
-  constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
-                                    Opcode::kRecvDone};
   if (kNever.Has(instruction.opcode())) return false;
-  if (kTransfers.Has(instruction.opcode())) {
+  if (kSendRecvOps.Has(instruction.opcode())) {
     // A device is at the other end, perhaps the same one.
     return !instruction.attrs<ChannelAttrs>().is_host_transfer;
   }

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/eval/strided.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -67,7 +68,7 @@ struct RegionProgram::Compiler {
       const size_t index = static_cast<size_t>(inst.tuple_index());
       return index < operands[0].size() ? Value{operands[0][index]} : Fail();
     }
-    if (opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kMap) {
+    if (kElementCallers.Has(opcode)) {
       return CompileComputation(*inst.call(0), operands);
     }
     const bool same_type = inst.operand_count() > 0 && inst.operand(0)->shape() == inst.shape();

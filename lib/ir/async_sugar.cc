@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/instruction.h"
 #include "lib/ir/name_uniquer.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 
 namespace hlo {
@@ -31,9 +32,7 @@ bool IsTrivial(const Computation& wrapped) {
   return true;
 }
 
-bool IsStep(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kAsyncUpdate || instruction.opcode() == Opcode::kAsyncDone;
-}
+bool IsStep(const Instruction& instruction) { return kAsyncSteps.Has(instruction.opcode()); }
 
 // The start and the steps that follow it; empty when they branch.
 std::vector<const Instruction*> ChainFrom(const Instruction& start) {

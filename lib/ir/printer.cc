@@ -8,6 +8,7 @@
 #include "lib/ir/call_order.h"
 #include "lib/ir/element_names.h"
 #include "lib/ir/print_extras.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/append_all.h"
 #include "lib/support/strings.h"
 #include "lib/types/append.h"
@@ -38,10 +39,7 @@ bool UsesSubAxes(const Instruction& instruction) {
   return false;
 }
 
-bool IsAsync(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kAsyncStart ||
-         instruction.opcode() == Opcode::kAsyncUpdate || instruction.opcode() == Opcode::kAsyncDone;
-}
+bool IsAsync(const Instruction& instruction) { return kAsyncOps.Has(instruction.opcode()); }
 
 class Printer {
  public:
@@ -117,8 +115,7 @@ class Printer {
   bool FullBodies(const Instruction& instruction) const {
     if (options_.subcomputations == Subcomputations::kFullBodies) return true;
     if (options_.subcomputations != Subcomputations::kNonSequentialBodies) return false;
-    return instruction.opcode() != Opcode::kCall && instruction.opcode() != Opcode::kConditional &&
-           instruction.opcode() != Opcode::kWhile;
+    return !kProgramCallers.Has(instruction.opcode());
   }
   AttrPrintOptions AttrOptions() const {
     return {options_.full_replica_group_lists, options_.channel_id, options_.infeed_outfeed_config,
@@ -283,7 +280,7 @@ const Computation* Printer::Sugared(const Instruction& async) {
       result = SugaredComputation(*at, options_);
       break;
     }
-    const bool step = at->opcode() == Opcode::kAsyncUpdate || at->opcode() == Opcode::kAsyncDone;
+    const bool step = kAsyncSteps.Has(at->opcode());
     at = step && at->operand_count() > 0 ? at->operand(0) : nullptr;
   }
   sugared_.emplace(&async, result);
@@ -512,7 +509,7 @@ void Printer::AppendAsyncStartAttributes(const Instruction& start, int indent) {
 void Printer::AppendCalls(const Instruction& instruction, int indent) {
   if (instruction.call_count() == 0 || options_.subcomputations == Subcomputations::kOff) return;
   const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone) return;
+  if (kAsyncSteps.Has(opcode)) return;
   const CallSpec& spec = Info(opcode).calls;
   if (opcode == Opcode::kConditional) {
     if (instruction.operand_count() > 0 &&

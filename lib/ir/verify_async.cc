@@ -31,6 +31,7 @@
 #include "lib/ir/custom_call.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/ops/async_pairs.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo::internal {
 namespace {
@@ -52,9 +53,7 @@ struct Reach {
   bool leaves = false;                   // into a loop, a call, a branch, or out as a result
 };
 
-bool IsNextStep(const Instruction& user) {
-  return user.opcode() == Opcode::kAsyncUpdate || user.opcode() == Opcode::kAsyncDone;
-}
+bool IsNextStep(const Instruction& user) { return kAsyncSteps.Has(user.opcode()); }
 
 // `is_next` tells the next steps.
 template <class IsNext>

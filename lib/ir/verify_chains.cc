@@ -18,6 +18,7 @@
 #include "lib/ir/async_chain.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/ops/async_pairs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo::internal {
@@ -113,8 +114,8 @@ class ChainCheck {
       return Part{&user, path};
     }
     if (PassesOperandOn(user)) return Part{&user, path};
-    const bool takes = opcode == Opcode::kWhile || opcode == Opcode::kCall ||
-                       (opcode == Opcode::kConditional && use.operand_index > 0);
+    const bool takes =
+        kProgramCallers.Has(opcode) && (opcode != Opcode::kConditional || use.operand_index > 0);
     if (takes) {
       Take(index, part, user, static_cast<int>(use.operand_index));
     } else if (IsChainStep(user) && path.empty()) {

@@ -22,12 +22,13 @@
 #include "lib/ir/compare.h"
 #include "lib/ir/send_recv_pairs.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo::internal {
 namespace {
 
 bool IsTransfer(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv;
+  return kSendRecvStarts.Has(instruction.opcode());
 }
 
 void CheckHostTransfer(const VerifyContext& context, const Instruction& transfer,

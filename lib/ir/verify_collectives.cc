@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/round.h"
 
 namespace hlo::internal {
@@ -93,9 +94,7 @@ bool CheckIdsAreDense(const VerifyContext& context, const Instruction& instructi
   return true;
 }
 
-bool IsAllReduce(Opcode opcode) {
-  return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart;
-}
+bool IsAllReduce(Opcode opcode) { return kAllReduces.Has(opcode); }
 
 // The groups against the module's numbers of replicas and partitions.
 void CheckGroups(const VerifyContext& context, const Instruction& instruction,
@@ -152,7 +151,7 @@ int64_t SubgroupSize(const GroupAttrs& attrs, const ModuleConfig& config) {
 void CheckShares(const VerifyContext& context, const Instruction& instruction,
                  const GroupAttrs& attrs) {
   const Opcode opcode = instruction.opcode();
-  const bool gathers = opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart;
+  const bool gathers = kAllGathers.Has(opcode);
   if (!gathers && opcode != Opcode::kReduceScatter && opcode != Opcode::kAllToAll) return;
   const int64_t devices = SubgroupSize(attrs, context.module.config());
   if (devices == 1) return;

@@ -23,6 +23,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
 
@@ -331,9 +332,7 @@ class OpVerifier {
     if (applies) CheckCalleeThread(context_, instruction, *instruction.call(0));
   }
 
-  static bool IsAllReduce(Opcode opcode) {
-    return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart;
-  }
+  static bool IsAllReduce(Opcode opcode) { return kAllReduces.Has(opcode); }
 
   void CheckConstraint(const Instruction& all_reduce) {
     if (all_reduce_ == nullptr) all_reduce_ = &all_reduce;

@@ -1,6 +1,8 @@
 // A set of opcodes, usable in constants:
 //
-//   constexpr OpcodeSet kMatrixProducts = {Opcode::kDot, Opcode::kConvolution};
+//   constexpr OpcodeSet kLogical = {Opcode::kAnd, Opcode::kOr, Opcode::kNot};
+//
+// Sets that several files need stand in opcode_groups.h.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/printer.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/proto/attrs.h"
 #include "lib/proto/proto.h"
 #include "lib/support/status.h"
@@ -29,9 +30,7 @@ AttrsPtr ReadOwnAttributes(const FieldReader& io, Opcode opcode) {
 }
 
 // Steps of an asynchronous operation have what the start says of it in their messages, too.
-bool RepeatsStart(Opcode opcode) {
-  return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone;
-}
+bool RepeatsStart(Opcode opcode) { return kAsyncSteps.Has(opcode); }
 
 class ModuleReader {
  public:

@@ -4,24 +4,20 @@
 
 #include "lib/ir/builder.h"
 #include "lib/ir/custom_call.h"
-#include "lib/ops/opcode_set.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
 
-// Starts that hold their operand itself.
-constexpr OpcodeSet kForwardingStarts = {Opcode::kAllGatherStart, Opcode::kCollectivePermuteStart};
-constexpr OpcodeSet kTheirDones = {Opcode::kAllGatherDone, Opcode::kCollectivePermuteDone};
-
 bool Begins(const Instruction& instruction, bool dense) {
-  return (dense && kForwardingStarts.Has(instruction.opcode())) ||
-         instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv ||
-         IsCustomCall(instruction, "Pin") || IsCustomCall(instruction, "CreateBuffer");
+  return (dense && kOperandsKeepingStarts.Has(instruction.opcode())) ||
+         kSendRecvStarts.Has(instruction.opcode()) || IsCustomCall(instruction, "Pin") ||
+         IsCustomCall(instruction, "CreateBuffer");
 }
 
 bool Ends(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kSendDone || instruction.opcode() == Opcode::kRecvDone ||
-         IsCustomCall(instruction, "Unpin") || kTheirDones.Has(instruction.opcode());
+  return kSendRecvDones.Has(instruction.opcode()) || IsCustomCall(instruction, "Unpin") ||
+         kOperandsKeepingDones.Has(instruction.opcode());
 }
 
 // Gives the buffer that it takes, updated.

@@ -6,6 +6,7 @@
 #include "lib/eval/custom_calls.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_limits.h"
 #include "passes/layout_copy.h"
 #include "passes/util/background_calls.h"
@@ -189,14 +190,13 @@ void MoveToOnlyThread(Computation& computation) {
 }  // namespace
 
 absl::StatusOr<bool> AsyncToCall::Run(Module& module, PassContext& context) {
-  const OpcodeSet opcodes = {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone};
   std::optional<Worth> worth;
   if (options_.background_us >= 0) worth.emplace(module, options_.background_us);
   // All chains are followed before the first of them changes.
   std::vector<AsyncStep> steps;
-  for (Computation* computation : context.Computations(module, opcodes)) {
+  for (Computation* computation : context.Computations(module, kAsyncOps)) {
     for (Instruction* instruction : computation->PostOrder()) {
-      if (!opcodes.Has(instruction->opcode())) continue;
+      if (!kAsyncOps.Has(instruction->opcode())) continue;
       const Instruction* start =
           instruction->opcode() == Opcode::kAsyncStart ? instruction : AsyncStartOf(*instruction);
       if (start == nullptr)

@@ -4,6 +4,7 @@
 
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/control_flow/branch_select.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/rewrite.h"
@@ -15,9 +16,7 @@ namespace {
 
 bool UsesChannel(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kSend || opcode == Opcode::kSendDone || opcode == Opcode::kRecv ||
-      opcode == Opcode::kRecvDone)
-    return true;
+  if (kSendRecvOps.Has(opcode)) return true;
   if (!HasTrait(opcode, kCollective)) return false;
   if (opcode == Opcode::kAllReduce)
     return instruction.attrs<AllReduceAttrs>().channel_id.has_value();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/util/channels.h"
 #include "passes/util/origins.h"
 
@@ -86,9 +87,7 @@ bool HasOtherEffects(const Instruction& instruction) {
 
 bool MayCopyIterations(const Instruction& loop) {
   const auto is_harmless = [](const Instruction* instruction) {
-    const bool talks =
-        instruction->opcode() == Opcode::kSend || instruction->opcode() == Opcode::kSendDone ||
-        instruction->opcode() == Opcode::kRecv || instruction->opcode() == Opcode::kRecvDone;
+    const bool talks = kSendRecvOps.Has(instruction->opcode());
     return !talks &&
            (!instruction->HasSideEffect() || HasTrait(instruction->opcode(), kCollective));
   };

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
@@ -55,8 +56,7 @@ std::optional<int64_t> IntegerOf(std::string_view text) {
 MotionModel::Tie MotionModel::TieOf(Opcode producer, Opcode user) {
   if (user == Opcode::kGetTupleElement) return Tie::kNone;
   // A conversion of a product does not move, so the border between them costs nothing.
-  if (user == Opcode::kConvert && (producer == Opcode::kDot || producer == Opcode::kConvolution))
-    return Tie::kNone;
+  if (user == Opcode::kConvert && kMatrixProducts.Has(producer)) return Tie::kNone;
   if (producer == Opcode::kParameter || producer == Opcode::kConstant ||
       producer == Opcode::kGetTupleElement)
     return Tie::kNone;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/control_flow/loop_knowledge.h"
 #include "passes/util/channels.h"
 #include "passes/util/loop_state.h"
@@ -302,7 +303,7 @@ void OutsideCopier::RenewHostChannels(const std::vector<Instruction*>& made) con
     if (!copy->attrs_ptr().Is<ChannelAttrs>()) continue;
     ChannelAttrs attrs = copy->attrs<ChannelAttrs>();
     if (!attrs.is_host_transfer || !attrs.channel_id) continue;
-    const bool is_done = copy->opcode() == Opcode::kSendDone || copy->opcode() == Opcode::kRecvDone;
+    const bool is_done = kSendRecvDones.Has(copy->opcode());
     const Instruction& begun = *copy->operand(0);
     const bool is_known = is_done && begun.attrs_ptr().Is<ChannelAttrs>();
     attrs.channel_id = is_known ? begun.attrs<ChannelAttrs>().channel_id

@@ -10,6 +10,8 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/ir/verify_meaning.h"
+#include "lib/ops/async_pairs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/simplify/dce.h"
@@ -80,8 +82,7 @@ class LoopSimplifier {
         if (changed) return true;
       }
     }
-    if (CallsOpcode(*loop_, {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv, Opcode::kRecvDone}))
-      return false;
+    if (CallsOpcode(*loop_, kSendRecvOps)) return false;
     bool changed = is_tuple && PropagateScalars();
     ASSIGN_OR_RETURN(const bool removed, Remove());
     if (removed) return true;
@@ -147,13 +148,11 @@ class LoopSimplifier {
   // Whether element `i` is what an asynchronous operation or a transfer started: its end wants it
   // as it came.
   bool CarriesAsyncChain(int64_t i) const {
-    constexpr OpcodeSet kStarts = {Opcode::kAsyncUpdate, Opcode::kSend, Opcode::kRecv};
-    constexpr OpcodeSet kEnds = {Opcode::kAsyncUpdate, Opcode::kSendDone, Opcode::kRecvDone};
-    const auto starts = [&](const Instruction* value) {
-      return HasTrait(value->opcode(), kAsyncStart) || kStarts.Has(value->opcode());
+    const auto starts = [](const Instruction* value) {
+      return BeginsPair(value->opcode()) || value->opcode() == Opcode::kAsyncUpdate;
     };
-    const auto ends = [&](const Instruction* value) {
-      return HasTrait(value->opcode(), kAsyncDone) || kEnds.Has(value->opcode());
+    const auto ends = [](const Instruction* value) {
+      return EndsPair(value->opcode()) || value->opcode() == Opcode::kAsyncUpdate;
     };
     const auto is_ended = [&](const Instruction* state) {
       return absl::c_any_of(state->users(), [&](const Instruction* element) {

@@ -6,14 +6,13 @@
 
 #include "lib/analysis/region.h"
 #include "lib/ir/computation.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 
 namespace hlo {
 namespace {
 
 using enum ElementType;
-
-constexpr OpcodeSet kReductions = {Opcode::kReduce, Opcode::kReduceWindow};
 
 // ---- types and layouts ----
 
@@ -298,7 +297,7 @@ constexpr YnnRule kYnnRules[] = {
     {{Opcode::kPad}, YnnPad, true},
     {{Opcode::kDot}, YnnDot, true},
     {{Opcode::kConvolution}, YnnConvolution, true},
-    {kReductions, YnnReduce},
+    {kReduceOps, YnnReduce},
     {kYnnFunctions, YnnFunction},
 };
 

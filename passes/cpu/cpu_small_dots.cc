@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/contains.h"
 #include "passes/rewrite.h"
 
@@ -35,9 +36,7 @@ absl::flat_hash_set<const Computation*> LoopComputations(const Module& module) {
   const auto visit = [&](auto&& self, const Computation& computation, bool in_loop) -> void {
     if (in_loop && !found.insert(&computation).second) return;
     for (const Instruction* i : computation.instructions()) {
-      if (i->opcode() != Opcode::kWhile && i->opcode() != Opcode::kConditional &&
-          i->opcode() != Opcode::kCall)
-        continue;
+      if (!kProgramCallers.Has(i->opcode())) continue;
       for (const Computation* callee : i->calls())
         self(self, *callee, in_loop || i->opcode() == Opcode::kWhile);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/strings.h"
 
 namespace hlo {
@@ -28,7 +29,7 @@ bool LibraryFusionTypes::MayBegin(const Instruction& x) const {
   using enum LibraryFusionType;
   if (x.opcode() == Opcode::kDot) return Has(kDot) || Has(kIndividualDot);
   if (x.opcode() == Opcode::kConvolution) return Has(kIndividualConvolution);
-  if (x.opcode() == Opcode::kReduce || x.opcode() == Opcode::kReduceWindow) return Has(kReduce);
+  if (kReduceOps.Has(x.opcode())) return Has(kReduce);
   return Has(kEltwise) && HasTrait(x.opcode(), kElementwise);
 }
 

@@ -1,6 +1,7 @@
 #include "passes/dynamic/dynamic_dimension_inference.h"
 
 #include "lib/analysis/leaves.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/dynamic/size_inference.h"
 
 namespace hlo {
@@ -13,8 +14,6 @@ constexpr OpcodeSet kRunsElsewhere = {Opcode::kAsyncStart, Opcode::kAsyncUpdate}
 // What knows the sizes of some leaves without those of others.
 constexpr OpcodeSet kTakesLeaves = {Opcode::kDomain, Opcode::kGetTupleElement,
                                     Opcode::kOptimizationBarrier, Opcode::kTuple};
-// What may have to hand sizes to other computations, whatever its result is.
-constexpr OpcodeSet kHandsOver = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
 
 bool HasDynamicLeaf(const Instruction& instruction) {
   return instruction.shape().has_dynamic_dims();
@@ -136,7 +135,8 @@ absl::Status SizeInference::Visit(Instruction* instruction) {
     return SizesOfOperandsKnown(*instruction) ? InferCustomCall(*this, instruction)
                                               : PadToStatic(instruction);
   }
-  if (!HasDynamicLeaf(*instruction) && !kHandsOver.Has(opcode)) return absl::OkStatus();
+  // Callers may have to hand sizes to computations, whatever their results are.
+  if (!HasDynamicLeaf(*instruction) && !kProgramCallers.Has(opcode)) return absl::OkStatus();
   const bool all_known = SizesOfOperandsKnown(*instruction);
   if (!all_known && !kTakesLeaves.Has(opcode)) return absl::OkStatus();
   const SizeRule rule = SizeRuleFor(*instruction);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "lib/analysis/leaves.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/dynamic/size_inference.h"
 
 namespace hlo {
@@ -17,8 +18,6 @@ namespace {
 
 using LeafOfValue = std::pair<const Instruction*, int64_t>;
 
-constexpr OpcodeSet kRunsSomewhere = {Opcode::kAsyncStart, Opcode::kAsyncUpdate,
-                                      Opcode::kAsyncDone};
 constexpr std::string_view kKeepDynamic[] = {"PadToStatic", "Sharding", "SPMDFullToShardShape",
                                              "SPMDShardToFullShape"};
 
@@ -42,7 +41,7 @@ bool FollowHandedOn(const Use& use, int64_t leaf, std::vector<LeafOfValue>& next
     next.emplace_back(user, leaf);
     for (const Computation* called : user->calls()) next.emplace_back(called->parameter(0), leaf);
   } else {
-    return kRunsSomewhere.Has(opcode);
+    return kAsyncOps.Has(opcode);
   }
   return true;
 }
@@ -52,8 +51,8 @@ void FollowRoot(const Instruction& root, int64_t leaf, std::vector<LeafOfValue>&
   for (const CallSite& site : root.parent()->callers()) {
     const Instruction* caller = site.caller;
     const bool returns =
-        caller->opcode() == Opcode::kCall || caller->opcode() == Opcode::kConditional ||
-        (caller->opcode() == Opcode::kWhile && caller->while_body() == root.parent());
+        kProgramCallers.Has(caller->opcode()) &&
+        (caller->opcode() != Opcode::kWhile || caller->while_body() == root.parent());
     if (!returns) continue;
     next.emplace_back(caller, leaf);
     if (caller->opcode() == Opcode::kWhile) {
@@ -74,7 +73,6 @@ bool TakesDynamic(const Instruction& reader, const SupportOf& support) {
 
 bool IsNeededWhole(const Instruction& value, int64_t leaf, const SupportOf& support,
                    bool by_control_flow) {
-  constexpr OpcodeSet kControlFlow = {Opcode::kCall, Opcode::kConditional, Opcode::kWhile};
   std::vector<LeafOfValue> stack = {{&value, leaf}};
   std::set<std::pair<uint32_t, int64_t>> seen;
   while (!stack.empty()) {
@@ -83,7 +81,7 @@ bool IsNeededWhole(const Instruction& value, int64_t leaf, const SupportOf& supp
     if (!seen.emplace(at->id(), number).second) continue;
     if (at->is_root()) FollowRoot(*at, number, stack);
     for (const Use& use : at->uses()) {
-      if (by_control_flow && kControlFlow.Has(use.user->opcode())) return true;
+      if (by_control_flow && kProgramCallers.Has(use.user->opcode())) return true;
       if (!FollowHandedOn(use, number, stack) && !TakesDynamic(*use.user, support)) return true;
     }
   }

@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/analysis/region.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
@@ -100,10 +101,8 @@ absl::StatusOr<Instruction*> PaddingValue(Builder& builder, const Instruction& i
   const Opcode opcode = instruction.opcode();
   if (IsElementwise(opcode) || kNeedNoPadding.Has(opcode)) return nullptr;
   const ElementType type = instruction.operand(operand)->shape().element_type();
-  if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow)
-    return ReductionFiller(builder, instruction, operand);
-  if (opcode == Opcode::kConvolution || opcode == Opcode::kDot)
-    return builder.ScalarConstant(type, 0);
+  if (kReduceOps.Has(opcode)) return ReductionFiller(builder, instruction, operand);
+  if (kMatrixProducts.Has(opcode)) return builder.ScalarConstant(type, 0);
   if (opcode == Opcode::kPad) return instruction.operand(1);
   if (opcode == Opcode::kScatter) {
     // Places after the end are those of no element.

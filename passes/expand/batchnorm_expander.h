@@ -14,6 +14,7 @@
 // are divided as the first result, others replicated, or on the device of the operation.
 #pragma once
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
@@ -38,9 +39,7 @@ class BatchnormExpander final : public ExpanderPass {
   explicit BatchnormExpander(Options options = {}) : options_(options) {}
 
  protected:
-  OpcodeSet Roots() const override {
-    return {Opcode::kBatchNormTraining, Opcode::kBatchNormInference, Opcode::kBatchNormGrad};
-  }
+  OpcodeSet Roots() const override { return kBatchNorms; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 

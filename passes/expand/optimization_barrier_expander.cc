@@ -1,11 +1,13 @@
 #include "passes/expand/optimization_barrier_expander.h"
 
+#include "lib/ops/opcode_groups.h"
+
 namespace hlo {
 
 // What is done after a barrier need not be on the channel of what started before it.
 bool OptimizationBarrierExpander::Matches(const Instruction& barrier) const {
   const Opcode before = barrier.operand(0)->opcode();
-  return before != Opcode::kSend && before != Opcode::kRecv;
+  return !kSendRecvStarts.Has(before);
 }
 
 absl::StatusOr<Instruction*> OptimizationBarrierExpander::Expand(Instruction* barrier, Rewriter&) {

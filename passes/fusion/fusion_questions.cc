@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "lib/analysis/cost.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/contains.h"
 
 namespace hlo {
@@ -58,9 +59,7 @@ bool IsExpensiveOnCpu(const Instruction& instruction) {
            instruction.operand(0)->shape().element_type() == ElementType::kF32;
   if (Contains(kExpensiveIfComplex, opcode))
     return IsComplex(instruction.operand(0)->shape().element_type());
-  if (CostClassOf(opcode) != CostClass::kLong || opcode == Opcode::kInfeed ||
-      opcode == Opcode::kOutfeed)
-    return false;
+  if (CostClassOf(opcode) != CostClass::kLong || kFeeds.Has(opcode)) return false;
   if (opcode == Opcode::kDivide || opcode == Opcode::kRemainder) {
     const Instruction* dividend = instruction.operand(0);
     if (dividend->opcode() == Opcode::kBroadcast) dividend = dividend->operand(0);

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/indexing.h"
 #include "lib/ir/computation.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/round.h"
 #include "lib/types/shape_util.h"
 
@@ -97,7 +98,7 @@ class Recomputation {
   void Visit(const Instruction& instruction, const std::vector<Parts>& index,
              const std::vector<Loop>& loops) {
     if (instruction.opcode() == Opcode::kParameter || !IsNew(instruction, index, loops)) return;
-    if (instruction.opcode() == Opcode::kReduce || instruction.opcode() == Opcode::kReduceWindow) {
+    if (kReduceOps.Has(instruction.opcode())) {
       VisitReduce(instruction, index, loops);
     } else if (instruction.opcode() == Opcode::kGetTupleElement) {
       const Instruction& tuple = *instruction.operand(0);

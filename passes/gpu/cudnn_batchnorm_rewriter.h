@@ -17,6 +17,7 @@
 // does not take; dynamic shapes.
 #pragma once
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
@@ -26,9 +27,7 @@ class CudnnBatchnormRewriter final : public ExpanderPass {
   static constexpr RuleSafety kSafety = kReassociate;
 
  protected:
-  OpcodeSet Roots() const override {
-    return {Opcode::kBatchNormInference, Opcode::kBatchNormTraining, Opcode::kBatchNormGrad};
-  }
+  OpcodeSet Roots() const override { return kBatchNorms; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* norm, Rewriter& rewriter) override;
 };

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/algsimp/algebraic_simplifier.h"
 #include "passes/control_flow/while_loop_unroller.h"
 #include "passes/gpu/all_to_all_products.h"
@@ -14,7 +15,6 @@
 namespace hlo {
 namespace {
 
-constexpr OpcodeSet kInnerCalls = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
 constexpr std::string_view kStays = "skip-simplify-while-loops_trip-count-one";
 
 // Which loop is one of ours, by the serial number of its body: simplifying it may take products
@@ -38,7 +38,7 @@ absl::StatusOr<bool> Unroll(const std::vector<WindowedLoop>& loops, int64_t firs
   for (const auto& [loop, kind] : loops) {
     UnrollPlan plan;
     Decision decision = PlanUnrolling(loop, plan);
-    if (decision && loop->while_body()->MayHoldAny(kInnerCalls))
+    if (decision && loop->while_body()->MayHoldAny(kProgramCallers))
       decision = No("its body calls computations");
     if (decision && plan.counted.trip_count == 0) decision = No("it does not run");
     if (!decision) {

@@ -4,6 +4,7 @@
 
 #include "lib/analysis/call_graph.h"
 #include "lib/ir/builder.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/layout_copy.h"
 
 namespace hlo {
@@ -116,7 +117,7 @@ absl::Status HostBuffers::TakeParameter(const HostPlace& place, const Instructio
   const Computation& computation = *parameter->parent();
   const auto passes_on = [](const CallSite& site) {
     const Opcode opcode = site.caller->opcode();
-    return opcode == Opcode::kWhile || opcode == Opcode::kCall || opcode == Opcode::kConditional;
+    return kProgramCallers.Has(opcode);
   };
   const bool is_known =
       computation.is_entry() ||

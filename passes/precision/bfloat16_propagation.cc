@@ -1,6 +1,7 @@
 #include "passes/precision/bfloat16_propagation.h"
 
 #include "lib/analysis/region.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/precision/narrow_places.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/dce.h"
@@ -8,10 +9,6 @@
 
 namespace hlo {
 namespace {
-
-// What it calls are pieces of program, which have been narrowed by themselves.
-constexpr OpcodeSet kRunsProgram = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall,
-                                    Opcode::kFusion, Opcode::kAsyncStart};
 
 Shape NarrowedShape(Shape shape, const Instruction& instruction, int64_t& leaf,
                     NarrowPlaces& places, ElementType low) {
@@ -60,7 +57,8 @@ absl::Status Narrow(Instruction* instruction, Shape shape, ElementType low, Pass
     }
   } else if (instruction->opcode() == Opcode::kSort) {
     NarrowComparison(instruction, low, context);
-  } else if (instruction->call_count() > 0 && !kRunsProgram.Has(instruction->opcode())) {
+  } else if (instruction->call_count() > 0 && !kBodyRunners.Has(instruction->opcode())) {
+    // Bodies have been narrowed by themselves.
     instruction->SetCall(
         0, ScalarComputation(instruction->module(), *CombinerOpcode(*instruction->call(0)), low));
   }

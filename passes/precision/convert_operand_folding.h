@@ -11,13 +11,14 @@
 // Leaves alone: results of a type that does not.
 #pragma once
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
 
 class ConvertOperandFolding final : public ExpanderPass {
  protected:
-  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
+  OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* product, Rewriter& rewriter) override;
 };

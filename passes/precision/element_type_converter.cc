@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/ir/async_chain.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -95,8 +96,7 @@ absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computa
     });
     if (!reads && !HoldsType(instruction->shape(), from_)) continue;
     // A product may sum in another type than its operands'; nothing else makes one of another.
-    const bool is_product =
-        instruction->opcode() == Opcode::kDot || instruction->opcode() == Opcode::kConvolution;
+    const bool is_product = kMatrixProducts.Has(instruction->opcode());
     if (!reads && !operands.empty() && !is_product)
       return Error(instruction->loc(), "`{}` makes {} of operands of other types",
                    instruction->name(), Text(from_));

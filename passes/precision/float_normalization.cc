@@ -7,6 +7,7 @@
 #include "lib/analysis/region.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 #include "passes/precision/float_support.h"
@@ -251,7 +252,7 @@ class Normalizer {
   bool IsToChange(const Instruction& instruction) {
     const Opcode opcode = instruction.opcode();
     // A product of integers takes its operands as such, whatever they are.
-    const bool is_product = opcode == Opcode::kDot || opcode == Opcode::kConvolution;
+    const bool is_product = kMatrixProducts.Has(opcode);
     if (is_product && IsInteger(instruction.shape().element_type()) && IsFloat(low_)) return false;
     if (kKeptNarrow.Has(opcode) || HasTrait(opcode, kAsyncStart) || HasTrait(opcode, kAsyncDone) ||
         (IsInteger(low_) && kLookAtBits.Has(opcode)))

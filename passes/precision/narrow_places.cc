@@ -7,16 +7,12 @@
 #include "lib/analysis/region.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/custom_call.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
 
 constexpr int64_t kHostMemory = 5;
-
-// What calls pieces of program, or a fusion, whose values are seen through.
-constexpr OpcodeSet kSeenThrough = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall,
-                                    Opcode::kFusion, Opcode::kAsyncStart};
-constexpr OpcodeSet kAsync = {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone};
 
 // Leaf i of the result has the elements of operand i.
 constexpr OpcodeSet kMovesEach = {Opcode::kAllGather, Opcode::kAllToAll, Opcode::kCollectivePermute,
@@ -43,7 +39,7 @@ int InPlaceOperand(Opcode opcode) {
 bool IsPlainStep(const Instruction& step) {
   return (step.opcode() == Opcode::kAsyncStart || step.opcode() == Opcode::kAsyncUpdate) &&
          step.attrs<AsyncAttrs>().output_to_operand_aliasing.empty() && step.use_count() == 1 &&
-         kAsync.Has(step.uses()[0].user->opcode());
+         kAsyncOps.Has(step.uses()[0].user->opcode());
 }
 
 // A conversion behind what is changed in place would make a copy of it.
@@ -149,7 +145,7 @@ bool NarrowPlaces::NeedsConversionOf(const Instruction& instruction, int i) {
 bool NarrowPlaces::BelongsToRegion(const Computation& computation) const {
   return std::any_of(
       computation.callers().begin(), computation.callers().end(), [&](const CallSite& site) {
-        return !kSeenThrough.Has(site.caller->opcode()) || regions_.contains(site.caller->parent());
+        return !kBodyRunners.Has(site.caller->opcode()) || regions_.contains(site.caller->parent());
       });
 }
 
@@ -190,8 +186,8 @@ void NarrowPlaces::JoinAll(const Instruction& value, const Instruction& other, i
 
 void NarrowPlaces::JoinPlaces(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  if (kAsync.Has(opcode)) return JoinAsync(instruction);
-  if (kSeenThrough.Has(opcode) && CallsRegion(instruction)) return SetCallWide(instruction);
+  if (kAsyncOps.Has(opcode)) return JoinAsync(instruction);
+  if (kBodyRunners.Has(opcode) && CallsRegion(instruction)) return SetCallWide(instruction);
   if (opcode == Opcode::kWhile) {
     JoinAll(instruction, *instruction.while_condition()->parameter(0));
     JoinAll(instruction, *instruction.while_body()->parameter(0));
@@ -299,7 +295,7 @@ bool NarrowPlaces::IsCandidate(const Instruction& instruction) const {
 // Passes values on: its leaves are those of others.
 bool NarrowPlaces::PassesOn(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
-  if (kSeenThrough.Has(opcode) || kAsync.Has(opcode)) return true;
+  if (kBodyRunners.Has(opcode) || kAsyncOps.Has(opcode)) return true;
   if (HasTrait(opcode, kAsyncStart)) return false;  // has a result beside them
   return opcode != Opcode::kBitcast && !ForwardedLeaves(instruction, /*dense=*/false).empty();
 }

@@ -10,6 +10,7 @@
 // operands.
 #pragma once
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
@@ -19,7 +20,7 @@ class OperandConverter final : public ExpanderPass {
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph, SideEffects>();
 
  protected:
-  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
+  OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* product, Rewriter& rewriter) override;
 };

@@ -11,13 +11,14 @@
 // (`result_caster` is for those), fusion bodies.
 #pragma once
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
 
 class OperandUpcaster final : public ExpanderPass {
  protected:
-  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
+  OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 };

@@ -13,6 +13,7 @@
 // if all are of one kind (float, signed, unsigned). Floats are rounded twice then.
 #pragma once
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
@@ -32,7 +33,7 @@ class ResultCaster final : public ExpanderPass {
   explicit ResultCaster(Options options = {}) : options_(options) {}
 
  protected:
-  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
+  OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 

@@ -7,6 +7,7 @@
 #include "lib/ir/async_chain.h"
 #include "lib/ops/async_pairs.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
@@ -63,15 +64,14 @@ bool OverlapResources::IsSupported(const Instruction& instruction, Opcode operat
 
 bool OverlapResources::IsStart(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kSend || opcode == Opcode::kRecv) return options_.schedule_send_recvs;
+  if (kSendRecvStarts.Has(opcode)) return options_.schedule_send_recvs;
   const AsyncForm form = AsyncFormOf(instruction);
   return form.half == Opcode::kAsyncStart && IsSupported(instruction, form.operation);
 }
 
 bool OverlapResources::IsDone(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kSendDone || opcode == Opcode::kRecvDone)
-    return options_.schedule_send_recvs;
+  if (kSendRecvDones.Has(opcode)) return options_.schedule_send_recvs;
   const AsyncForm form = AsyncFormOf(instruction);
   return form.half == Opcode::kAsyncDone && IsSupported(instruction, form.operation);
 }
@@ -89,11 +89,10 @@ ResourceUses OverlapResources::Of(const Instruction& instruction) const {
   if (opcode == Opcode::kAfterAll) return {{OverlapResource::kSendHost, ResourceUse::kNone}};
   const bool is_recv = opcode == Opcode::kRecv || opcode == Opcode::kRecvDone;
   if (is_recv || opcode == Opcode::kSend || opcode == Opcode::kSendDone) {
-    const bool is_done = opcode == Opcode::kRecvDone || opcode == Opcode::kSendDone;
+    const bool is_done = kSendRecvDones.Has(opcode);
     // A done whose start is in another iteration says nothing of hosts.
     const Instruction& start = is_done ? *instruction.operand(0) : instruction;
-    const bool is_host = (start.opcode() == Opcode::kSend || start.opcode() == Opcode::kRecv) &&
-                         IsHostTransfer(start);
+    const bool is_host = kSendRecvStarts.Has(start.opcode()) && IsHostTransfer(start);
     const bool is_own = is_recv && !options_.force_send_recv_to_use_same_resource;
     const OverlapResource taken = !is_host ? OverlapResource::kSendRecv
                                   : is_own ? OverlapResource::kRecvHost

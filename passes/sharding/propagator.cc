@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
 
@@ -25,7 +26,6 @@ constexpr OpcodeSet kSplittable = {
 // The elements of these results are made together: a manual operand makes all of them manual.
 constexpr OpcodeSet kManualTogether = {Opcode::kReduce, Opcode::kScan, Opcode::kSort,
                                        Opcode::kReduceWindow, Opcode::kCustomCall};
-constexpr OpcodeSet kWithBodies = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
 
 bool HasNoMoreThanWhole(const Instruction& instruction) {
   return instruction.sharding() == nullptr || AllWhole(*instruction.sharding());
@@ -48,7 +48,7 @@ std::vector<Instruction*> RelatedInstructions(Instruction& instruction,
     if (argument == nullptr) return {};
     return {&instruction, argument};
   }
-  if (!kWithBodies.Has(opcode)) return {};
+  if (!kProgramCallers.Has(opcode)) return {};
   if (opcode == Opcode::kWhile) {
     return {&instruction, instruction.while_body()->root(), instruction.while_body()->parameter(0),
             instruction.while_condition()->parameter(0)};
@@ -317,7 +317,7 @@ void Propagator::SpreadAmong(Instruction& related_to, Instruction& source,
 }
 
 void Propagator::Spread(Instruction& instruction, std::vector<Instruction*>& changed) {
-  if (kWithBodies.Has(instruction.opcode())) SpreadAmong(instruction, instruction, changed);
+  if (kProgramCallers.Has(instruction.opcode())) SpreadAmong(instruction, instruction, changed);
   const bool is_parameter = instruction.opcode() == Opcode::kParameter;
   if (!is_parameter && !instruction.is_root()) return;
   Instruction* caller = callers_.Of(*instruction.parent());

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_util.h"
 #include "passes/sharding/entry_boundary.h"
 #include "passes/sharding/propagator.h"
@@ -132,7 +133,7 @@ void SetShardingMetadata(Module& module, bool propagate) {
 }
 
 bool IsChannel(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv)
+  if (kSendRecvStarts.Has(instruction.opcode()))
     return !instruction.attrs<ChannelAttrs>().is_host_transfer;
   if (instruction.opcode() == Opcode::kAllReduce)
     return instruction.attrs<AllReduceAttrs>().channel_id.has_value();
@@ -180,13 +181,11 @@ absl::Status PlaceLoop(Instruction& loop) {
   return absl::OkStatus();
 }
 
-constexpr OpcodeSet kRunOthers = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
-
 // Of instructions that hand a value to each other, the first sharding is that of all.
 ShardedCallers TieComputations(Module& module) {
   ShardedCallers callers(module);
   ForEachInstruction(module, [&](Instruction& caller) {
-    if (!kRunOthers.Has(caller.opcode())) return;
+    if (!kProgramCallers.Has(caller.opcode())) return;
     const std::vector<Instruction*> related = RelatedInstructions(caller, callers);
     const auto sharded =
         absl::c_find_if(related, [](const Instruction* i) { return i->sharding() != nullptr; });
@@ -244,7 +243,7 @@ void FixGivenShardings(Module& module, const EntryBoundary& boundary, Propagator
 // What a loop, conditional or call has, its bodies have: where one of them is fixed, all are.
 void FixRelated(Module& module, const ShardedCallers& callers, Propagator& propagator) {
   ForEachInstruction(module, [&](Instruction& caller) {
-    if (!kRunOthers.Has(caller.opcode())) return;
+    if (!kProgramCallers.Has(caller.opcode())) return;
     const std::vector<Instruction*> related = RelatedInstructions(caller, callers);
     if (absl::c_none_of(related, [&](const Instruction* i) { return propagator.IsFixed(*i); }))
       return;

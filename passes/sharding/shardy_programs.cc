@@ -1,12 +1,11 @@
 #include "passes/sharding/shardy_programs.h"
 
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "passes/util/growth_limit.h"
 
 namespace hlo {
 namespace {
-
-constexpr OpcodeSet kProgramCallers = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
 
 class ProgramFinder {
  public:

@@ -4,6 +4,7 @@
 
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/custom_call.h"
+#include "lib/ops/opcode_groups.h"
 #include "passes/util/constrained_layout.h"
 #include "passes/util/frontend_attribute.h"
 
@@ -188,10 +189,7 @@ class DeadCode {
     return true;
   }
 
-  static bool IsStepOfAsync(Opcode opcode) {
-    return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
-           opcode == Opcode::kAsyncDone;
-  }
+  static bool IsStepOfAsync(Opcode opcode) { return kAsyncOps.Has(opcode); }
 
   static bool GoesOn(const Instruction& step) {
     return step.opcode() == Opcode::kAsyncUpdate || HasTrait(step.opcode(), kAsyncDone);

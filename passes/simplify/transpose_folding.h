@@ -12,6 +12,7 @@
 // one, and transposes that move batch dimensions; fusion bodies.
 #pragma once
 
+#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
@@ -34,7 +35,7 @@ class TransposeFolding final : public ExpanderPass {
   explicit TransposeFolding(Options options = {}) : options_(options) {}
 
  protected:
-  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
+  OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 

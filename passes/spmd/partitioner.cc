@@ -4,16 +4,12 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/analysis/leaves.h"
+#include "lib/ops/async_pairs.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "passes/spmd/rules.h"
 
 namespace hlo {
-namespace {
-
-constexpr OpcodeSet kSteps = {Opcode::kAsyncUpdate, Opcode::kSend, Opcode::kRecv};
-
-}  // namespace
 
 // ---- modules ----
 
@@ -136,7 +132,7 @@ absl::Status Partitioner::Visit(Instruction& old) {
     for (const Placement* leaf : parts_.at(operand).leaves) see(leaf);
   }
   // The steps of an asynchronous operation read each other, and nothing in between.
-  const bool is_step = HasTrait(old.opcode(), kAsyncStart) || kSteps.Has(old.opcode());
+  const bool is_step = BeginsPair(old.opcode()) || old.opcode() == Opcode::kAsyncUpdate;
   if (old.sharding() != nullptr && !is_step) {
     ASSIGN_OR_RETURN(wanted_, module_.PlacementsOf(*old.sharding(), old.shape(), old));
     for (const Placement* leaf : wanted_) see(leaf);

@@ -4,6 +4,7 @@
 
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/leaves.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
@@ -31,17 +32,13 @@ const RuleTable& Rules() {
 SpmdRule RuleOf(const Instruction& old) { return Rules()[static_cast<size_t>(old.opcode())]; }
 
 bool SeesPartitions(const Instruction& old) {
-  constexpr OpcodeSet kDivided = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
-  constexpr OpcodeSet kPermutes = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart};
-  constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
-                                    Opcode::kRecvDone};
   if (old.opcode() == Opcode::kPartitionId) return true;
-  if (kTransfers.Has(old.opcode())) return !old.attrs<ChannelAttrs>().is_host_transfer;
+  if (kSendRecvOps.Has(old.opcode())) return !old.attrs<ChannelAttrs>().is_host_transfer;
   if (kPermutes.Has(old.opcode()))
     return old.attrs<CollectivePermuteAttrs>().channel_id.has_value();
   if (const std::optional<GroupMode> mode = GroupModeOf(old))
     return *mode != GroupMode::kCrossReplica;
-  if (kDivided.Has(old.opcode())) return false;
+  if (kProgramCallers.Has(old.opcode())) return false;
   for (const Computation* callee : old.calls()) {
     for (const Instruction* instruction : callee->instructions()) {
       if (SeesPartitions(*instruction)) return true;

@@ -15,6 +15,7 @@
 #include "lib/analysis/device_groups.h"
 #include "lib/eval/device_group.h"
 #include "lib/ir/send_recv_pairs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "lib/types/literal_compare.h"
@@ -92,7 +93,7 @@ class LockStep {
         value = Received(instruction, device);
       } else if (opcode == Opcode::kAllReduceDone) {
         value = Of(instruction, 0, device);
-      } else if (opcode == Opcode::kAllGatherDone || opcode == Opcode::kCollectivePermuteDone) {
+      } else if (kOperandsKeepingDones.Has(opcode)) {
         value = Of(instruction, 0, device).element(1);
       } else if (HasTrait(opcode, kCollective)) {
         value = Exchanged(instruction, device);
@@ -137,7 +138,7 @@ class LockStep {
     }
     const Instruction* send = nullptr;
     for (const Instruction* other : module_.entry()->instructions()) {
-      if ((other->opcode() != Opcode::kSend && other->opcode() != Opcode::kRecv) ||
+      if (!kSendRecvStarts.Has(other->opcode()) ||
           other->attrs<ChannelAttrs>().channel_id != receive.attrs<ChannelAttrs>().channel_id ||
           other == &receive)
         continue;
@@ -163,8 +164,7 @@ class LockStep {
     if (inst.operand_count() != 1 && !is_exchange_of_arrays)
       return absl::UnimplementedError("several arrays, or an array in place");
     const Literal& own = Of(inst, 0, device);
-    if (inst.opcode() == Opcode::kCollectivePermute ||
-        inst.opcode() == Opcode::kCollectivePermuteStart) {
+    if (kPermutes.Has(inst.opcode())) {
       const auto& attrs = inst.attrs<CollectivePermuteAttrs>();
       const int64_t source =
           SourceOf(attrs.source_target_pairs, attrs.channel_id.has_value(), device);
@@ -188,7 +188,7 @@ class LockStep {
     const Literal& own = member(self);
     const Opcode opcode = inst.opcode();
     if (opcode == Opcode::kCollectiveBroadcast) return member(0);
-    if (opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart) {
+    if (kAllReduces.Has(opcode)) {
       return Reduced(inst, own.shape(), size, [&](int64_t m, const DimVec& index) {
         return ElementAt{&member(m), index};
       });
@@ -201,7 +201,7 @@ class LockStep {
         return ElementAt{&member(m), index};
       });
     }
-    if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart) {
+    if (kAllGathers.Has(opcode)) {
       const auto d = static_cast<size_t>(inst.attrs<AllGatherAttrs>().dimensions.value);
       const bool is_start = inst.opcode() == Opcode::kAllGatherStart;
       const int64_t share = own.shape().dims()[d];
@@ -264,7 +264,7 @@ bool MeetsOutsideEntry(const Module& module) {
     for (const Instruction* instruction : computation->instructions()) {
       const Opcode opcode = instruction->opcode();
       if (computation != module.entry() &&
-          (HasTrait(opcode, kCollective) || opcode == Opcode::kSend || opcode == Opcode::kRecv))
+          (HasTrait(opcode, kCollective) || kSendRecvStarts.Has(opcode)))
         return true;
     }
   }

@@ -13,6 +13,7 @@
 #include "lib/eval/device_group.h"
 #include "lib/ir/any_instruction.h"
 #include "lib/ir/printer.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/diagnostic.h"
 #include "lib/types/shape_util.h"
 #include "parser/parser.h"
@@ -83,10 +84,10 @@ Sharding RandomSharding(Shape shape, const std::vector<int64_t>& axes, FuzzRando
 
 // Computations whose instructions may be sharded: called as a whole, not for elements.
 bool IsDivided(const Computation& computation) {
-  constexpr OpcodeSet kCallers = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
   return computation.is_entry() ||
-         std::any_of(computation.callers().begin(), computation.callers().end(),
-                     [&](const CallSite& site) { return kCallers.Has(site.caller->opcode()); });
+         std::any_of(
+             computation.callers().begin(), computation.callers().end(),
+             [&](const CallSite& site) { return kProgramCallers.Has(site.caller->opcode()); });
 }
 
 // ---- the check ----
@@ -116,10 +117,9 @@ bool HoldsOnlyDivided(const Module& module) {
 
 // Products of floats of a byte at most, whose sums are rounded to as little on each device.
 bool MultipliesNarrowFloats(const Module& module) {
-  constexpr OpcodeSet kProducts = {Opcode::kDot, Opcode::kConvolution};
   return AnyInstruction(module, [&](const Instruction& instruction) {
     const ElementType type = instruction.shape().element_type();
-    return kProducts.Has(instruction.opcode()) && IsFloat(type) && ByteSize(type) == 1;
+    return kMatrixProducts.Has(instruction.opcode()) && IsFloat(type) && ByteSize(type) == 1;
   });
 }
 

@@ -14,6 +14,7 @@
 #include "lib/ir/any_instruction.h"
 #include "lib/ir/custom_call.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/shape_rules.h"
 #include "lib/types/element_type.h"
 #include "lib/types/shape_util.h"
@@ -109,8 +110,7 @@ bool DependsOnOrder(const Module& module) {
 
 bool ReducesNarrowFloats(const Module& module) {
   return AnyInstruction(module, [](const Instruction& instruction) {
-    if (instruction.opcode() != Opcode::kReduce && instruction.opcode() != Opcode::kReduceWindow)
-      return false;
+    if (!kReduceOps.Has(instruction.opcode())) return false;
     const ElementType type = instruction.operand(0)->shape().element_type();
     return IsFloat(type) && BitWidth(type) < 32;
   });
@@ -189,7 +189,7 @@ bool ShowsAfterEnd(const Instruction& instruction) {
   if (std::none_of(operands.begin(), operands.end(),
                    [](const Instruction* x) { return x->shape().has_dynamic_dims(); }))
     return false;
-  if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow) {
+  if (kReduceOps.Has(opcode)) {
     if (!CombinerOpcode(*instruction.to_apply())) return true;
     if (opcode == Opcode::kReduceWindow && PadsWindows(instruction)) return true;
   }

@@ -11,6 +11,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ir/module.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/types/literal.h"
 
 namespace hlo {
@@ -106,7 +107,7 @@ Instruction* SumOfSizes(Builder& b, Instruction* x) {
                                              x->operand(4)};
     return b.OpWithShape(x->opcode(), x->shape(), sizes, x->attrs_ptr());
   }
-  const bool is_product = x->opcode() == Opcode::kDot || x->opcode() == Opcode::kConvolution;
+  const bool is_product = kMatrixProducts.Has(x->opcode());
   const bool is_sum = x->opcode() == Opcode::kReduce && x->shape().IsArray() &&
                       CombinerOpcode(*x->to_apply()) == Opcode::kAdd;
   if ((!is_product && !is_sum) || x->operand_count() != 2 || !has_room(x)) return nullptr;

@@ -13,6 +13,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ir/custom_call.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
 #include "passes/pass_manager.h"
@@ -36,8 +37,6 @@ constexpr int kThoroughMixtures = 24;
 constexpr double kRoom = 8;
 constexpr double kLargeQuotient = 1e6;
 
-constexpr OpcodeSet kRunsCallees = {Opcode::kAsyncStart, Opcode::kCall, Opcode::kWhile,
-                                    Opcode::kConditional, Opcode::kFusion};
 constexpr OpcodeSet kChooses = {Opcode::kParameter, Opcode::kConstant, Opcode::kMaximum,
                                 Opcode::kMinimum,   Opcode::kAnd,      Opcode::kOr,
                                 Opcode::kCompare,   Opcode::kSelect,   Opcode::kTuple};
@@ -61,7 +60,7 @@ constexpr OpcodeSet kExact = {Opcode::kAbs,     Opcode::kNegate, Opcode::kSign, 
 
 bool IsRegionOfReducer(const Computation& computation) {
   for (const CallSite& caller : computation.callers()) {
-    if (!kRunsCallees.Has(caller.caller->opcode())) return true;
+    if (!kBodyRunners.Has(caller.caller->opcode())) return true;
   }
   return false;
 }
@@ -135,7 +134,7 @@ bool SeesPadding(const Instruction& instruction) {
 
 // Where noise may come in from another computation.
 bool IsBorder(const Instruction& instruction) {
-  return kRunsCallees.Has(instruction.opcode()) ||
+  return kBodyRunners.Has(instruction.opcode()) ||
          (instruction.opcode() == Opcode::kParameter && !instruction.parent()->is_entry());
 }
 

@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "lib/analysis/region.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/types/memory_order.h"
 
 namespace hlo {
@@ -31,8 +32,7 @@ constexpr Difference kDifferences[] = {
      "or "
      "adds it several times",
      [](const Instruction& instruction) {
-       if (instruction.opcode() != Opcode::kReduce && instruction.opcode() != Opcode::kReduceWindow)
-         return false;
+       if (!kReduceOps.Has(instruction.opcode())) return false;
        const std::optional<Opcode> combiner = CombinerOpcode(*instruction.to_apply());
        return !combiner ||
               !IsIdentityOf(*combiner, *instruction.operand(instruction.operand_count() / 2));

@@ -4,6 +4,7 @@
 
 #include "lib/eval/device_group.h"
 #include "lib/ir/any_instruction.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "tools/run/feed_files.h"
 
@@ -11,9 +12,7 @@ namespace hlo {
 namespace {
 
 // Even a single device may send to itself.
-bool Transfers(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv;
-}
+bool Transfers(const Instruction& instruction) { return kSendRecvStarts.Has(instruction.opcode()); }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "lib/analysis/program_cost.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/source_line.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "tools/run/bench.h"
 
@@ -145,9 +146,7 @@ absl::StatusOr<Record> RecordInstructions(const Module& module,
 Cost CostWithCalls(const Computation& computation, const ProgramCost& costs) {
   Cost sum = costs.Of(computation);
   for (const Instruction* inst : computation.instructions()) {
-    if (inst->opcode() != Opcode::kWhile && inst->opcode() != Opcode::kConditional &&
-        inst->opcode() != Opcode::kCall)
-      continue;
+    if (!kProgramCallers.Has(inst->opcode())) continue;
     for (const Computation* callee : inst->calls()) {
       const Cost inner = CostWithCalls(*callee, costs);
       sum.flops += inner.flops;
@@ -161,9 +160,7 @@ Cost CostWithCalls(const Computation& computation, const ProgramCost& costs) {
 // decides.
 Cost CostOfOperation(const Instruction& instruction, const Operation& operation, double calls,
                      const ProgramCost& costs) {
-  if (instruction.opcode() != Opcode::kWhile && instruction.opcode() != Opcode::kConditional &&
-      instruction.opcode() != Opcode::kCall)
-    return CostOf(instruction);
+  if (!kProgramCallers.Has(instruction.opcode())) return CostOf(instruction);
   Cost sum;
   if (operation.kind != "program") return sum;
   for (const Computation* callee : instruction.calls()) {

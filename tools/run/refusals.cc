@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "lib/ir/any_instruction.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 
 namespace hlo {
 
 bool Feeds(const Module& module) {
-  return AnyInstruction(module, [](const Instruction& instruction) {
-    return instruction.opcode() == Opcode::kInfeed || instruction.opcode() == Opcode::kOutfeed;
-  });
+  return AnyInstruction(
+      module, [](const Instruction& instruction) { return kFeeds.Has(instruction.opcode()); });
 }
 
 absl::Status RefuseOneDeviceFlags(const ToolOptions& options, const Module& module,

@@ -7,7 +7,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ir/outline.h"
 #include "lib/ops/async_pairs.h"
-#include "lib/ops/opcode_set.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_limits.h"
@@ -20,13 +20,9 @@ namespace {
 
 using InstructionOr = absl::StatusOr<Instruction*>;
 
-constexpr OpcodeSet kIds = {Opcode::kPartitionId, Opcode::kReplicaId};
-constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
-                                  Opcode::kRecvDone};
-
 bool MeetsOthers(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  return HasTrait(opcode, kCollective) || kTransfers.Has(opcode) || kIds.Has(opcode);
+  return HasTrait(opcode, kCollective) || kSendRecvOps.Has(opcode) || kDeviceIds.Has(opcode);
 }
 
 // Stands in a computation in the place of an instruction that meets others. A start becomes the
@@ -94,8 +90,7 @@ class LocalValue {
 
   bool IsInPlace() const {
     const Opcode opcode = old_.opcode();
-    return (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart) &&
-           !old_.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
+    return kPermutes.Has(opcode) && !old_.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
   }
 
   // What the device is given, made of its own operands. What is written in place is the second of

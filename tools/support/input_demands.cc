@@ -10,6 +10,7 @@
 #include "lib/analysis/region.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/contains.h"
 
@@ -121,7 +122,7 @@ class DemandFinder {
     if (kOfPositive.Has(opcode)) Push(inst.operand(0), {}, {DemandKind::kPositive, 0, &inst});
     if (opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve)
       Push(inst.operand(0), {}, {DemandKind::kPositiveDefinite, 0, &inst});
-    if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow) VisitReduction(inst);
+    if (kReduceOps.Has(opcode)) VisitReduction(inst);
   }
 
   void VisitReduction(const Instruction& inst) {

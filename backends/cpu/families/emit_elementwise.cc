@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/cpu/families/fusion_emitter.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -91,7 +92,7 @@ absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(
   if (op == Opcode::kReshape || op == Opcode::kBitcast || op == Opcode::kBroadcast ||
       op == Opcode::kTranspose || op == Opcode::kCopy) {
     value = operands[0];  // of a scalar
-  } else if (op == Opcode::kCall || op == Opcode::kMap || op == Opcode::kFusion) {
+  } else if (kElementCallers.Has(op)) {
     ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->call(0), operands));
     value = results[0];
   } else if (IsFusibleElementwise(*instruction)) {

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/analysis/cost.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 #include "passes/fusion/row_fusion.h"
@@ -234,9 +235,7 @@ class LoopEmission {
   int64_t ChunkOf(const FusionEmitter::ActiveNest& nest, size_t cut, int64_t tasks) const {
     const int64_t size = nest.groups[cut].size;
     const int64_t lanes = nest.levels.front();
-    const bool reduces = Contains([](const Instruction& i) {
-      return i.opcode() == Opcode::kReduce || i.opcode() == Opcode::kReduceWindow;
-    });
+    const bool reduces = Contains([](const Instruction& i) { return kReduceOps.Has(i.opcode()); });
     int64_t chunk =
         reduces || nest.tile_group >= 0 ? lanes : std::max(kElementsPerTask, size * tasks / 256);
     chunk = std::max(chunk, (size * tasks + 1023) / 1024);  // not more than a thousand tasks

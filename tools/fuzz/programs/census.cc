@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
 #include "parser/parser.h"
@@ -34,9 +35,7 @@ constexpr NotGrown kNotGrown[] = {
       Opcode::kRecvDone},
      kAll,
      "nobody is at the other end"},
-    {{Opcode::kPartitionId, Opcode::kReplicaId},
-     [](ElementType type) { return type != ElementType::kU32; },
-     "its result is `u32`"},
+    {kDeviceIds, [](ElementType type) { return type != ElementType::kU32; }, "its result is `u32`"},
     {{Opcode::kRngGetAndUpdateState},
      [](ElementType type) { return type != ElementType::kU64; },
      "its result is `u64`"},

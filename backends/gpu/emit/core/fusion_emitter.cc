@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/gpu/emit/core/reducer.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -144,7 +145,7 @@ absl::StatusOr<EmittedList> GpuFusionEmitter::EmitRegion(const Computation& comp
     if (op == Opcode::kReshape || op == Opcode::kBitcast || op == Opcode::kBroadcast ||
         op == Opcode::kTranspose || op == Opcode::kCopy) {
       result = operands[0];
-    } else if (op == Opcode::kCall || op == Opcode::kMap || op == Opcode::kFusion) {
+    } else if (kElementCallers.Has(op)) {
       ASSIGN_OR_RETURN(const EmittedList results, EmitRegion(*i->call(0), operands));
       result = results[0];
     } else if (IsFusibleElementwise(*i)) {

@@ -4,6 +4,7 @@
 
 #include "backends/gpu/emit/families/loops.h"
 #include "lib/analysis/cost.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
@@ -21,7 +22,7 @@ int LanesFor(const GpuFrame& frame, absl::Span<const KernelOutput> outputs) {
   int weight = 0;
   for (const Instruction* i : frame.body) {
     weight += IsCostly(*i) ? 16 : 1;
-    if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kReduceWindow) weight += 128;
+    if (kReduceOps.Has(i->opcode())) weight += 128;
   }
   while (lanes > 1 && lanes * weight > 256) lanes /= 2;
   while (lanes > 1 && outputs[0].shape.element_count() < lanes) lanes /= 2;

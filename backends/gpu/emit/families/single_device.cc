@@ -7,6 +7,7 @@
 #include "lib/eval/collective_groups.h"
 #include "lib/eval/custom_calls.h"
 #include "lib/ir/module.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 
@@ -39,8 +40,7 @@ Exchange ExchangeOf(const Instruction& collective) {
     exchange.from.insert(exchange.from.end(), leaves.begin(), leaves.end());
   }
   exchange.to = LeafShapes(collective.shape());
-  const bool keeps_operands =
-      opcode == Opcode::kAllGatherStart || opcode == Opcode::kCollectivePermuteStart;
+  const bool keeps_operands = kOperandsKeepingStarts.Has(opcode);
   const auto operands = exchange.from.size();
   if (keeps_operands && exchange.to.size() >= 2 * operands) {
     for (size_t i = 0; i < operands; ++i) exchange.also_to.push_back(static_cast<int>(i));
@@ -51,8 +51,7 @@ Exchange ExchangeOf(const Instruction& collective) {
   }
   // What a -done form reads: the results after the operands.
   const Opcode source = collective.operand_count() > 0 ? collective.operand(0)->opcode() : opcode;
-  if (IsDone(opcode) &&
-      (source == Opcode::kAllGatherStart || source == Opcode::kCollectivePermuteStart)) {
+  if (IsDone(opcode) && kOperandsKeepingStarts.Has(source)) {
     exchange.first_from = static_cast<int>(exchange.to.size());
     const auto begin = exchange.from.begin() + exchange.first_from;
     exchange.from = std::vector<Shape>(begin, begin + std::ssize(exchange.to));
@@ -64,9 +63,7 @@ Exchange ExchangeOf(const Instruction& collective) {
 bool GivesZeros(const Instruction& collective) {
   if (collective.opcode() == Opcode::kCollectiveBroadcast)
     return GroupOf(collective, 0, DeviceMesh()).empty();
-  if (collective.opcode() != Opcode::kCollectivePermute &&
-      collective.opcode() != Opcode::kCollectivePermuteStart)
-    return false;
+  if (!kPermutes.Has(collective.opcode())) return false;
   const auto& pairs = collective.attrs<CollectivePermuteAttrs>().source_target_pairs;
   return std::none_of(pairs.begin(), pairs.end(),
                       [](const auto& pair) { return pair.first == 0 && pair.second == 0; });
@@ -107,8 +104,7 @@ Decision TakesOnOneDevice(const Instruction& collective) {
   if (config.replica_count * config.num_partitions != 1)
     return No("the module is for {} devices", config.replica_count * config.num_partitions);
   const Opcode opcode = collective.opcode();
-  const bool is_permute =
-      opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
+  const bool is_permute = kPermutes.Has(opcode);
   if (opcode == Opcode::kRaggedAllToAll ||
       (is_permute && !collective.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) ||
       (opcode == Opcode::kCollectiveBroadcast &&
