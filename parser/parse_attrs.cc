@@ -116,8 +116,7 @@ bool Parser::ParseAttributesAs(Parser& parser, Scope& scope, Draft& draft) {
 
 Parser::AttributesParser Parser::AttributesParserOf(Opcode opcode) {
   static constexpr AttributesParser kParsers[] = {
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) \
-  &Parser::ParseAttributesAs<attributes>,
+#define HLO_OP(Name, text, operands, calls, attributes, ...) &Parser::ParseAttributesAs<attributes>,
 #include "lib/ops/ops.def"
   };
   return kParsers[static_cast<size_t>(opcode)];

@@ -65,7 +65,7 @@ def ops_row(options, operands, rule, types, traits):
     table = (ROOT / "lib/ops/ops.def").read_text()
     other = update_docs.ROW.match(next(line for line in table.split("\n") if line.startswith("HLO_OP(")))
     fields = [("name", options.name), ("text", f'"{options.text}"'), ("operands", f"Args({operands})"), ("calls", "None()"),
-              ("attrs", "NoAttrs"), ("rule", rule), ("types", types), ("traits", traits), ("summary", f'"{options.summary.rstrip(".")}"')]
+              ("attrs", "NoAttrs"), ("rule", rule), ("types", types), ("cost", "kLong"), ("traits", traits), ("summary", f'"{options.summary.rstrip(".")}"')]
     line = "HLO_OP("
     for group, value in fields:
         start = other.start(group) - (1 if group in ("text", "summary") else 0)

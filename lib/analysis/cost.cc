@@ -133,31 +133,12 @@ double BytesWritten(const Instruction& x, Updates updates) {
 // ---- classes ----
 
 CostClass CostClassOf(Opcode opcode) {
-  static constexpr OpcodeSet kNone = {Opcode::kBitcast,         Opcode::kConstant,
-                                      Opcode::kGetTupleElement, Opcode::kTuple,
-                                      Opcode::kReplicaId,       Opcode::kOptimizationBarrier,
-                                      Opcode::kPartitionId};
-  static constexpr OpcodeSet kMove = {
-      Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
-      Opcode::kIota,      Opcode::kPad,         Opcode::kReshape,      Opcode::kDynamicReshape,
-      Opcode::kReverse,   Opcode::kSlice,       Opcode::kTranspose};
-  static constexpr OpcodeSet kSimple = {
-      Opcode::kAbs,      Opcode::kAdd,       Opcode::kAnd,
-      Opcode::kCeil,     Opcode::kClamp,     Opcode::kBitcastConvert,
-      Opcode::kCompare,  Opcode::kComplex,   Opcode::kConvert,
-      Opcode::kCopy,     Opcode::kFloor,     Opcode::kImag,
-      Opcode::kIsFinite, Opcode::kMaximum,   Opcode::kMinimum,
-      Opcode::kMultiply, Opcode::kNegate,    Opcode::kNot,
-      Opcode::kOr,       Opcode::kReal,      Opcode::kRoundNearestEven,
-      Opcode::kSelect,   Opcode::kShiftLeft, Opcode::kShiftRightArithmetic,
-      Opcode::kSign,     Opcode::kSubtract,  Opcode::kShiftRightLogical,
-      Opcode::kXor};
-  static constexpr OpcodeSet kShort = {Opcode::kClz, Opcode::kPopcnt, Opcode::kReducePrecision,
-                                       Opcode::kRoundNearestAfz, Opcode::kStochasticConvert};
-  if (kNone.Has(opcode)) return CostClass::kNone;
-  if (kMove.Has(opcode)) return CostClass::kMove;
-  if (kSimple.Has(opcode)) return CostClass::kSimple;
-  return kShort.Has(opcode) ? CostClass::kShort : CostClass::kLong;
+  using enum CostClass;
+  static constexpr CostClass kClasses[] = {
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, cost, ...) cost,
+#include "lib/ops/ops.def"
+  };
+  return kClasses[static_cast<size_t>(opcode)];
 }
 
 bool IsCostly(const Instruction& x) {

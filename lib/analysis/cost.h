@@ -33,7 +33,7 @@ enum class Updates : uint8_t { kInPlace, kCopy };  // a copy reads and writes th
 double BytesRead(const Instruction& instruction, int operand, Updates updates = Updates::kInPlace);
 double BytesWritten(const Instruction& instruction, Updates updates = Updates::kInPlace);
 
-// How much work an operation is for each element of its result.
+// How much work an operation is for each element of its result: a column of ops.def.
 enum class CostClass : uint8_t {
   kNone,    // none: names, constants
   kMove,    // an index is computed

@@ -21,8 +21,8 @@ constexpr int kMaxDepth = 200;  // of calls
 
 consteval std::array<EvalFn, kOpcodeCount> FunctionsByOpcode() {
   std::array<EvalFn, kOpcodeCount> functions = {};
-#define HLO_OP(Name, text, operands, calls, attributes, rule, types, traits, summary) \
-  if (((traits)&kElementwise) != 0)                                                   \
+#define HLO_OP(Name, text, operands, calls, attributes, rule, types, cost, traits, summary) \
+  if (((traits)&kElementwise) != 0)                                                         \
     functions[static_cast<size_t>(Opcode::k##Name)] = EvalElementwise;
 #include "lib/ops/ops.def"
 #define HLO_EVAL(Name, function) functions[static_cast<size_t>(Opcode::k##Name)] = function;

@@ -282,8 +282,8 @@ template <class... Names>
 constexpr Arity Variadic(Names...) {
   return {0, -1};
 }
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) \
-  inline constexpr Arity kArityOf##Name = operands;                                         \
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, cost, traits, summary) \
+  inline constexpr Arity kArityOf##Name = operands;                                               \
   inline constexpr uint32_t kTraitsOf##Name = traits;
 #include "lib/ops/ops.def"
 
@@ -317,7 +317,7 @@ constexpr auto AllOnes(Instruction** capture = nullptr) {
   return internal::SplatPattern<internal::AllBitsCheck>(capture, {});
 }
 
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary)       \
+#define HLO_OP(Name, ...)                                                                         \
   template <internal::Pattern... Operands>                                                        \
   requires(internal::Accepts(internal::kArityOf##Name, sizeof...(Operands))) constexpr auto Name( \
       Instruction** capture, Operands... operand) {                                               \

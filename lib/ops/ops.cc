@@ -45,8 +45,8 @@ AttrsPtr DefaultAttrs() {
 }
 
 constexpr std::array<OpInfo, kOpcodeCount> kOps = {{
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary)   \
-  {#Name,       text,  operands, calls,  &AttrsInfoOf<attributes>, &DefaultAttrs<attributes>, \
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, cost, traits, summary) \
+  {#Name,       text,  operands, calls,  &AttrsInfoOf<attributes>, &DefaultAttrs<attributes>,     \
    &shape_rule, types, traits,   summary},
 #include "lib/ops/ops.def"
 }};

@@ -15,7 +15,7 @@
 namespace hlo {
 
 enum class Opcode : uint8_t {
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) k##Name,
+#define HLO_OP(Name, ...) k##Name,
 #include "lib/ops/ops.def"
 };
 

@@ -81,7 +81,7 @@ absl::StatusOr<Shape> InferShape(const ShapeArgs& args);
 // Operand count against the table: "`add` expects 2 operands (lhs, rhs), found 3".
 absl::Status CheckOperandCount(Opcode opcode, int count);
 
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) \
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, ...) \
   absl::StatusOr<Shape> shape_rule(const ShapeArgs& args);
 #include "lib/ops/ops.def"
 

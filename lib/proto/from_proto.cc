@@ -22,8 +22,7 @@ AttrsPtr ReadAttrs(const FieldReader& io) {
 AttrsPtr ReadOwnAttributes(const FieldReader& io, Opcode opcode) {
   using Reader = AttrsPtr (*)(const FieldReader&);
   static constexpr Reader kReaders[] = {
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) \
-  &ReadAttrs<attributes>,
+#define HLO_OP(Name, text, operands, calls, attributes, ...) &ReadAttrs<attributes>,
 #include "lib/ops/ops.def"
   };
   return kReaders[static_cast<size_t>(opcode)](io);

@@ -21,8 +21,7 @@ void WriteAttrs(const FieldWriter& io, const AttrsPtr& attrs) {
 void WriteOwnAttributes(const FieldWriter& io, const Instruction& instruction) {
   using Writer = void (*)(const FieldWriter&, const AttrsPtr&);
   static constexpr Writer kWriters[] = {
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) \
-  &WriteAttrs<attributes>,
+#define HLO_OP(Name, text, operands, calls, attributes, ...) &WriteAttrs<attributes>,
 #include "lib/ops/ops.def"
   };
   kWriters[static_cast<size_t>(instruction.opcode())](io, instruction.attrs_ptr());

@@ -188,8 +188,7 @@ struct Vocabulary {
     auto& attributes = of(WordKind::kAttribute);
     attributes.assign(std::begin(kCommonAttributes), std::end(kCommonAttributes));
     for (const OpInfo& info : AllOpInfos()) of(WordKind::kOpcode).emplace_back(info.text);
-#define HLO_OP(Name, text, operands, calls, attrs, shape_rule, types, traits, summary) \
-  AddAttributes<attrs>(attributes);
+#define HLO_OP(Name, text, operands, calls, attrs, ...) AddAttributes<attrs>(attributes);
 #include "lib/ops/ops.def"
 #define HLO_TYPE(Name, text, bits, class, proto, native) of(WordKind::kType).emplace_back(text);
 #include "lib/types/element_types.def"
