@@ -6,9 +6,8 @@
 //   call          a composite names itself: frontend attributes `composite.name` (not empty),
 //                 `composite.version` (not negative)
 //   custom-call   with operand_layout_constraints has a result layout; GetRngSeed is () -> u64[]
-//   while         itself, the roots and parameters of its computations have one sharding, as far
-//                 as they have any
-//   conditional   the same for itself and its branches' roots
+//   while, conditional   they and what one_sharding.h ties to them have one sharding, as far as
+//                 they have any
 //   threads       of fusion, while and conditional are those of what they call
 //   layouts       with layout_sensitive, of operands and parameters and of results are the same
 //                 (nested fusions: tiles and memory space aside)
@@ -18,16 +17,16 @@
 #include <charconv>
 
 #include "lib/ir/custom_call.h"
+#include "lib/ir/one_sharding.h"
 #include "lib/ir/verify_internal.h"
 
 namespace hlo::internal {
 namespace {
 
 // The shardings that are present must be equal.
-void CheckOneSharding(const VerifyContext& context, const Instruction& caller,
-                      absl::Span<const Instruction* const> instructions) {
-  const Instruction* first = nullptr;
-  for (const Instruction* instruction : instructions) {
+void CheckOneSharding(const VerifyContext& context, const Instruction& caller) {
+  const Instruction* first = caller.sharding() == nullptr ? nullptr : &caller;
+  for (const Instruction* instruction : DividedLike(caller)) {
     if (instruction->sharding() == nullptr) continue;
     if (first == nullptr) first = instruction;
     if (*first->sharding() == *instruction->sharding()) continue;
@@ -247,19 +246,17 @@ void VerifyWhile(const VerifyContext& context, const Instruction& loop) {
   CheckPassedLayout(context, loop, *loop.operand(0), *condition.parameter(0));
   CheckPassedLayout(context, loop, *loop.operand(0), *body.parameter(0));
   CheckResultLayout(context, loop, body);
-  CheckOneSharding(context, loop, {&loop, body.root(), body.parameter(0), condition.parameter(0)});
+  CheckOneSharding(context, loop);
 }
 
 void VerifyConditional(const VerifyContext& context, const Instruction& conditional) {
-  std::vector<const Instruction*> roots = {&conditional};
   for (int i = 0; i < conditional.call_count(); ++i) {
     const Computation& branch = *conditional.call(i);
-    roots.push_back(branch.root());
     CheckCalleeThread(context, conditional, branch);
     CheckPassedLayout(context, conditional, *conditional.operand(i + 1), *branch.parameter(0));
     CheckResultLayout(context, conditional, branch);
   }
-  CheckOneSharding(context, conditional, roots);
+  CheckOneSharding(context, conditional);
 }
 
 }  // namespace hlo::internal

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/leaves.h"
+#include "lib/ir/one_sharding.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -137,32 +138,20 @@ const Sharding* AgreedSharding(const Domain& domain) {
   return common;
 }
 
-// What says the same as `caller` of its value: of a loop the parameters and the result of what it
-// runs, of a conditional the results of its branches. Nothing of other callers.
-std::vector<const Instruction*> SameState(const Instruction& caller) {
-  std::vector<const Instruction*> same;
-  if (caller.opcode() == Opcode::kWhile) {
-    const Computation& body = *caller.while_body();
-    same = {&caller, caller.while_condition()->parameter(0), body.parameter(0), body.root()};
-  } else if (caller.opcode() == Opcode::kConditional) {
-    same = {&caller};
-    for (const Computation* branch : caller.calls()) same.push_back(branch->root());
-  }
-  return same;
-}
-
-// What is said of the state that the instruction is part of, by any part; null where nothing is.
-const Sharding* SaidOfState(const Instruction& instruction) {
-  std::vector<const Instruction*> others = SameState(instruction);
+// What is said of the value that the instruction holds, by any that hold it; null where nothing is.
+const Sharding* SaidOfValue(const Instruction& instruction) {
+  std::vector<const Instruction*> holders;
+  const auto add_those_of = [&holders](const Instruction& caller) {
+    holders.push_back(&caller);
+    for (const Instruction* other : DividedLike(caller)) holders.push_back(other);
+  };
+  add_those_of(instruction);
   for (const CallSite& site : instruction.parent()->callers()) {
-    const std::vector<const Instruction*> of_caller = SameState(*site.caller);
-    if (absl::c_linear_search(of_caller, &instruction))
-      others.insert(others.end(), of_caller.begin(), of_caller.end());
+    if (absl::c_linear_search(DividedLike(*site.caller), &instruction)) add_those_of(*site.caller);
   }
-  for (const Instruction* other : others) {
-    if (other->sharding() != nullptr) return other->sharding();
-  }
-  return nullptr;
+  const auto speaker =
+      absl::c_find_if(holders, [](const Instruction* i) { return i->sharding() != nullptr; });
+  return speaker == holders.end() ? nullptr : (*speaker)->sharding();
 }
 
 int64_t Normalize(const Domain& domain, const Sharding& told) {
@@ -186,7 +175,7 @@ int64_t Normalize(const Domain& domain, const Sharding& told) {
     } else if (FitsAll(*leaf, instruction->shape())) {
       mine = SameForAll(*leaf, instruction->shape());
     }
-    if (const Sharding* const said = SaidOfState(*instruction)) mine = *said;
+    if (const Sharding* const said = SaidOfValue(*instruction)) mine = *said;
     if (!mine) continue;
     instruction->mutable_extras().sharding = std::move(*mine);
     ++set;

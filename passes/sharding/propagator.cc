@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "lib/ir/one_sharding.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
@@ -49,12 +50,9 @@ std::vector<Instruction*> RelatedInstructions(Instruction& instruction,
     return {&instruction, argument};
   }
   if (!kProgramCallers.Has(opcode)) return {};
-  if (opcode == Opcode::kWhile) {
-    return {&instruction, instruction.while_body()->root(), instruction.while_body()->parameter(0),
-            instruction.while_condition()->parameter(0)};
-  }
-  std::vector<Instruction*> related = {&instruction};
-  for (const Computation* callee : instruction.calls()) related.push_back(callee->root());
+  std::vector<Instruction*> related = DividedLike(instruction);
+  if (opcode == Opcode::kCall) related.push_back(instruction.to_apply()->root());
+  related.insert(related.begin(), &instruction);
   return related;
 }
 

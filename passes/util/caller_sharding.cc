@@ -1,20 +1,23 @@
 #include "passes/util/caller_sharding.h"
 
 #include "absl/algorithm/container.h"
-#include "lib/ir/instruction.h"
-#include "lib/ops/opcode_set.h"
+#include "lib/ir/one_sharding.h"
 
 namespace hlo {
 
 void DropShardingThatCallersContradict(Computation& computation) {
-  constexpr OpcodeSet kSpeaks = {Opcode::kWhile, Opcode::kConditional};
   Instruction& root = *computation.root();
   if (root.sharding() == nullptr) return;
-  const bool contradicts = absl::c_any_of(computation.callers(), [&](const CallSite& site) {
-    const Sharding* const said = site.caller->sharding();
-    return kSpeaks.Has(site.caller->opcode()) && said != nullptr && !(*said == *root.sharding());
+  const auto contradicts = [&root](const Instruction& other) {
+    return other.sharding() != nullptr && !(*other.sharding() == *root.sharding());
+  };
+  const bool is_contradicted = absl::c_any_of(computation.callers(), [&](const CallSite& site) {
+    const std::vector<Instruction*> others = DividedLike(*site.caller);
+    return absl::c_linear_search(others, &root) &&
+           (contradicts(*site.caller) ||
+            absl::c_any_of(others, [&](const Instruction* other) { return contradicts(*other); }));
   });
-  if (contradicts) root.mutable_extras().sharding.reset();
+  if (is_contradicted) root.mutable_extras().sharding.reset();
 }
 
 }  // namespace hlo
