@@ -1,4 +1,4 @@
-// The meshes that Shardy leaves at a module.
+// What Shardy leaves at a module as a whole, its meshes above all.
 //
 //   HloModule m, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["a"=2, "b"=4]>}}
 #pragma once
@@ -13,7 +13,13 @@ namespace hlo {
 
 inline constexpr std::string_view kShardyMeshesKey = "xla.sdy.meshes";
 
-// None where the module says nothing. Malformed text is an error at the entry computation.
+// The text of an attribute of the module; "" where it has none.
+std::string_view ShardyTextOf(const Module& module, std::string_view key);
+// Why that text cannot be read: an error at the entry computation.
+absl::Status BlameShardyText(const Module& module, std::string_view key,
+                             const absl::Status& status);
+
+// None where the module says nothing.
 absl::StatusOr<ShardyMeshes> ShardyMeshesOf(const Module& module);
 
 }  // namespace hlo

@@ -5,7 +5,6 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/support/status.h"
-#include "lib/support/strings.h"
 #include "passes/sharding/instruction_sharding.h"
 #include "passes/sharding/shardy_annotations.h"
 #include "passes/sharding/shardy_meshes.h"
@@ -69,23 +68,13 @@ class ShardyImporter {
   }
 
  private:
-  std::string_view ModuleText(std::string_view key) const {
-    const FrontendAttributes& attributes = module_.config().frontend_attributes;
-    const auto it = attributes.find(key);
-    return it == attributes.end() ? "" : ShardyText(it->second);
-  }
-
-  absl::Status BlameModule(std::string_view key, const absl::Status& status) const {
-    return Error(module_.entry()->loc(), "`{}` of the module: {}", key, ToStd(status.message()));
-  }
-
   // Shardings of all arrays in the only parameter of the entry, or in its result.
   absl::Status TakeTuple(std::string_view key, Instruction& instruction) {
-    const std::string_view text = ModuleText(key);
+    const std::string_view text = ShardyTextOf(module_, key);
     if (text.empty()) return absl::OkStatus();
     const absl::StatusOr<ShardyShardings> given =
         ParseShardyShardings(text, meshes_, module_.config().num_partitions);
-    if (!given.ok()) return BlameModule(key, given.status());
+    if (!given.ok()) return BlameShardyText(module_, key, given.status());
     return annotations_.SetLeaves(instruction, key, *given, ManualRegion());
   }
 
