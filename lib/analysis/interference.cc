@@ -71,7 +71,6 @@ void Interference::Collect(const ProgramStep& step) {
       place.async_start = is_start ? &instruction : outer.async_start;
       if (step.again) return;
       place.entered = ++entered_count_;
-      place.left = std::numeric_limits<int>::max();
       return;
     }
     case ProgramStep::Kind::kLeave:

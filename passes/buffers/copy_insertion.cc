@@ -69,7 +69,9 @@ class Inserter {
 
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(CheckFlat());
-    const std::vector<Outline> before = Outlines();
+    // To write a schedule down is a change already: what was before needs no look then.
+    const bool is_known = dense_ && !module_.is_scheduled();
+    const std::vector<Outline> before = is_known ? std::vector<Outline>() : Outlines();
     if (dense_) RETURN_IF_ERROR(WriteOutCopiesAcrossLoops(module_));
     if (dense_ || edge_limit_ > 0) ScheduleAsItStands();
     RETURN_IF_ERROR(Add());
