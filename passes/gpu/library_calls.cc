@@ -126,32 +126,10 @@ absl::StatusOr<std::vector<Instruction*>> RadixSort(const Instruction& call, Rew
   return std::vector{b.GetTupleElement(sort, 0), b.GetTupleElement(sort, 1)};
 }
 
-// clang-format off
 constexpr LibraryCall kCalls[] = {
-    {kGemm,               2, 4, 1, 0,  2, MeaningOfGemm},
-    {kLtMatmul,           2, 4, 1, 0,  2, MeaningOfGemm},
-    {kLtMatmulF8,         4, 7, 1, 0,  2, MeaningOfGemm},
-    {kNormCall,           3, 5, 1, 0, -1, MeaningOfNorm},
-    {kConvForward,        2, 2, 1, 0, -1, MeaningOfForward},
-    {kConvBackwardInput,  2, 2, 1, 0, -1, MeaningOfBackwardInput},
-    {kConvBackwardFilter, 2, 2, 1, 0, -1, MeaningOfBackwardFilter},
-    {kConvBiasActivation, 3, 4, 1, 0,  3, MeaningOfForward},
-    {kBatchNormInferenceCall, 7, 7, 1, 2, -1, Inference},
-    {kBatchNormTrainingCall,  5, 5, 3, 2, -1, Training},
-    {kBatchNormGradCall,      7, 7, 3, 2, -1, Grad},
-    {kAttention,                3, 5, 1, 0, -1, MeaningOfAttention},
-    {kAttentionDropout,         3, 5, 1, 0, -1, MeaningOfAttention},
-    {kAttentionBias,            4, 6, 1, 0, -1, MeaningOfAttention},
-    {kAttentionBiasDropout,     4, 6, 1, 0, -1, MeaningOfAttention},
-    {kAttentionGrad,            6, 8, 3, 0, -1, MeaningOfAttentionGrad},
-    {kAttentionDropoutGrad,     6, 8, 3, 0, -1, MeaningOfAttentionGrad},
-    {kAttentionBiasGrad,        7, 9, 3, 0, -1, MeaningOfAttentionGrad},
-    {kAttentionBiasDropoutGrad, 7, 9, 3, 0, -1, MeaningOfAttentionGrad},
-    {kCholeskyCall,           1, 1, 1, 0, -1, Cholesky},
-    {kTriangularSolveCall,    2, 2, 1, 0,  1, TriangularSolve},
-    {kRadixSortCall,          1, 2, 1, 0, -1, RadixSort},
+#define HLO_LIBRARY_TARGET(Name, text, config, ...) {k##Name, __VA_ARGS__},
+#include "lib/eval/library_targets.def"
 };
-// clang-format on
 
 std::string_view TargetOf(const Instruction& call) {
   return call.attrs<CustomCallAttrs>().custom_call_target;

@@ -21,6 +21,7 @@ namespace hlo {
 // Of f8, with what follows as a graph in text: it has no entry, but a reason (WhyNoMeaning).
 inline constexpr std::string_view kConvForwardGraph = "__cudnn$convForwardGraph";
 
+// A row of lib/eval/library_targets.def.
 struct LibraryCall {
   std::string_view target;
   int least_operands;
@@ -37,7 +38,8 @@ std::span<const LibraryCall> AllLibraryCalls();
 const LibraryCall* FindLibraryCall(const Instruction& instruction);
 // Why a call cannot be written as HLO, as what follows its name in a message; null for all others.
 const char* WhyNoMeaning(const Instruction& instruction);
-absl::Status RefuseCall(const Instruction& call);  // unimplemented, for that reason
+// The error of a call without a meaning, which says why; its code is kUnimplemented.
+absl::Status RefuseCall(const Instruction& call);
 
 // As many operands as the table says, and nothing overwritten that is not.
 absl::Status CheckLibraryCall(const LibraryCall& entry, const Instruction& call);
