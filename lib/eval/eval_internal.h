@@ -68,6 +68,9 @@ inline DimVec Dims(const Literal& literal) {
   return DimVec(dims.begin(), dims.end());
 }
 
+// What Evaluator::Pairs keeps (eval_transfers.cc).
+absl::StatusOr<SendRecvPairs> FindSendRecvPairs(const Instruction& transfer);
+
 // Whether EvalCustomCall computes calls to `target` from their operands alone.
 bool IsPureCustomCall(std::string_view target);
 

@@ -6,7 +6,6 @@
 #include "lib/eval/host_feed.h"
 #include "lib/ir/computation.h"
 #include "lib/ir/module.h"
-#include "lib/ir/send_recv_pairs.h"
 #include "lib/ops/opcode_groups.h"
 
 namespace hlo {
@@ -31,48 +30,25 @@ int64_t DeviceOf(const EvalContext& c) {
 
 // What the receives of the channel say between which devices, one of which has started what a
 // recv-done gets out of a tuple; null: they say nothing.
-absl::StatusOr<const std::string*> PairsOfChannel(const EvalContext& c) {
+absl::StatusOr<const std::string*> PairsOfChannel(const Instruction& done) {
   const std::string* common = nullptr;
-  for (const Computation* computation : c.instruction.module().computations()) {
+  const std::optional<int64_t> channel = done.attrs<ChannelAttrs>().channel_id;
+  for (const Computation* computation : done.module().computations()) {
     for (const Instruction* other : computation->instructions()) {
-      if (other->opcode() != Opcode::kRecv ||
-          other->attrs<ChannelAttrs>().channel_id != c.attrs<ChannelAttrs>().channel_id)
+      if (other->opcode() != Opcode::kRecv || other->attrs<ChannelAttrs>().channel_id != channel)
         continue;
       const std::string* const text = FindFrontendAttribute(*other, kSendRecvPairsAttribute);
       if (text == nullptr) continue;
       if (common != nullptr && *common != *text) {
-        return Error(c.loc(),
+        return Error(done.loc(),
                      "`{}` gets a receive of channel {} out of a tuple, but those are not all "
                      "between the same devices, and it has no `{}`",
-                     c.instruction.name(), c.attrs<ChannelAttrs>().channel_id.value_or(0),
-                     kSendRecvPairsAttribute);
+                     done.name(), channel.value_or(0), kSendRecvPairsAttribute);
       }
       common = text;
     }
   }
   return common;
-}
-
-// Who takes part, as ids of partitions, or of replicas where there is one partition. A send or a
-// receive says so itself; what its `-done` says counts only where the transfer is out of sight
-// (started before a loop) or silent.
-absl::StatusOr<SendRecvPairs> PairsOf(const EvalContext& c) {
-  const Opcode opcode = c.opcode();
-  const bool is_done = kSendRecvDones.Has(opcode);
-  const std::string* text = nullptr;
-  if (is_done) text = FindFrontendAttribute(*c.instruction.operand(0), kSendRecvPairsAttribute);
-  if (text == nullptr) text = FindFrontendAttribute(c.instruction, kSendRecvPairsAttribute);
-  if (text == nullptr && opcode == Opcode::kRecvDone) {
-    ASSIGN_OR_RETURN(text, PairsOfChannel(c));
-  }
-  if (text == nullptr) {
-    return Error(c.loc(), "`{}` does not say between which devices: it has no `{}`",
-                 c.instruction.name(), kSendRecvPairsAttribute);
-  }
-  std::optional<SendRecvPairs> pairs = ParseSendRecvPairs(*text);
-  if (pairs) return *std::move(pairs);
-  return Error(c.loc(), "`{}` of `{}` is `{}`, expected a list like `{{{{0,1}}}}`",
-               kSendRecvPairsAttribute, c.instruction.name(), *text);
 }
 
 // One device in the terms of such pairs.
@@ -107,6 +83,27 @@ absl::Status CheckTarget(const EvalContext& c, const Place& place, int64_t id) {
 
 }  // namespace
 
+// Who takes part, as ids of partitions, or of replicas where there is one partition. A send or a
+// receive says so itself; what its `-done` says counts only where the transfer is out of sight
+// (started before a loop) or silent.
+absl::StatusOr<SendRecvPairs> FindSendRecvPairs(const Instruction& transfer) {
+  const std::string* text = nullptr;
+  if (kSendRecvDones.Has(transfer.opcode()))
+    text = FindFrontendAttribute(*transfer.operand(0), kSendRecvPairsAttribute);
+  if (text == nullptr) text = FindFrontendAttribute(transfer, kSendRecvPairsAttribute);
+  if (text == nullptr && transfer.opcode() == Opcode::kRecvDone) {
+    ASSIGN_OR_RETURN(text, PairsOfChannel(transfer));
+  }
+  if (text == nullptr) {
+    return Error(transfer.loc(), "`{}` does not say between which devices: it has no `{}`",
+                 transfer.name(), kSendRecvPairsAttribute);
+  }
+  std::optional<SendRecvPairs> pairs = ParseSendRecvPairs(*text);
+  if (pairs) return *std::move(pairs);
+  return Error(transfer.loc(), "`{}` of `{}` is `{}`, expected a list like `{{{{0,1}}}}`",
+               kSendRecvPairsAttribute, transfer.name(), *text);
+}
+
 EvalResult EvalInfeed(EvalContext& c) {
   HostFeed* const feed = FeedOf(c);
   if (feed == nullptr) return RefuseHost(c);
@@ -124,8 +121,8 @@ EvalResult EvalOutfeed(EvalContext& c) {
 EvalResult EvalSend(EvalContext& c) {
   if (c.attrs<ChannelAttrs>().is_host_transfer) return RefuseHost(c);
   ASSIGN_OR_RETURN(const Place place, PlaceOf(c));
-  ASSIGN_OR_RETURN(const SendRecvPairs pairs, PairsOf(c));
-  for (const auto& [source, target] : pairs) {
+  ASSIGN_OR_RETURN(const SendRecvPairs* const pairs, c.evaluator.Pairs(c.instruction));
+  for (const auto& [source, target] : *pairs) {
     if (source != place.id()) continue;
     RETURN_IF_ERROR(CheckTarget(c, place, target));
     RETURN_IF_ERROR(c.evaluator.options().communicator->Send(
@@ -147,9 +144,9 @@ EvalResult EvalRecv(EvalContext& c) {
 EvalResult EvalRecvDone(EvalContext& c) {
   if (c.attrs<ChannelAttrs>().is_host_transfer) return RefuseHost(c);
   ASSIGN_OR_RETURN(const Place place, PlaceOf(c));
-  ASSIGN_OR_RETURN(const SendRecvPairs pairs, PairsOf(c));
+  ASSIGN_OR_RETURN(const SendRecvPairs* const pairs, c.evaluator.Pairs(c.instruction));
   Literal received(c.instruction.shape().element(0));
-  for (const auto& [source, target] : pairs) {
+  for (const auto& [source, target] : *pairs) {
     if (target != place.id()) continue;
     RETURN_IF_ERROR(CheckTarget(c, place, source));
     ASSIGN_OR_RETURN(received, c.evaluator.options().communicator->Receive(

@@ -59,6 +59,7 @@ struct ComputationPlan {
 struct Evaluator::Caches {
   absl::flat_hash_map<const Computation*, std::unique_ptr<ComputationPlan>> plans;
   absl::flat_hash_map<const Computation*, std::unique_ptr<RegionProgram>> regions;
+  absl::flat_hash_map<const Instruction*, std::unique_ptr<SendRecvPairs>> pairs;
   absl::flat_hash_map<const Instruction*, std::vector<uint64_t>> random_states;
   absl::flat_hash_map<int64_t, uint64_t> draws;  // of `rng`, by stream
 };
@@ -204,6 +205,14 @@ absl::StatusOr<const RegionProgram*> Evaluator::Region(const Computation& comput
   const RegionProgram* result = program.get();
   caches_->regions[&computation] = std::move(program);
   return result;
+}
+
+absl::StatusOr<const SendRecvPairs*> Evaluator::Pairs(const Instruction& transfer) {
+  const auto found = caches_->pairs.find(&transfer);
+  if (found != caches_->pairs.end()) return found->second.get();
+  ASSIGN_OR_RETURN(SendRecvPairs pairs, FindSendRecvPairs(transfer));
+  return caches_->pairs.emplace(&transfer, std::make_unique<SendRecvPairs>(std::move(pairs)))
+      .first->second.get();
 }
 
 uint64_t Evaluator::NextDraw(int64_t stream) { return caches_->draws[stream]++; }

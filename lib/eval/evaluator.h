@@ -32,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/ir/module.h"
+#include "lib/ir/send_recv_pairs.h"
 #include "lib/support/denormals.h"
 #include "lib/types/literal.h"
 
@@ -84,6 +85,8 @@ class Evaluator {
   // The scalar computation as a program over blocks of elements; null when it is not made of
   // elementwise operations.
   absl::StatusOr<const RegionProgram*> Region(const Computation& computation);
+  // Between which devices a send, a receive or what waits for one works; found once.
+  absl::StatusOr<const SendRecvPairs*> Pairs(const Instruction& transfer);
   // Counts work against max_work.
   absl::Status Spend(int64_t elements);
   // How many draws of `rng` this evaluator has made from the stream before this one.
