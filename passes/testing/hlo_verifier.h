@@ -14,25 +14,15 @@
 // Without options it is as strict as XLA's: floats of different widths are refused.
 #pragma once
 
+#include "lib/ir/verifier.h"
 #include "passes/pass.h"
 
 namespace hlo {
 
-// Named as in VerifierOptions.
-struct HloVerifierOptions {
-  bool layout_sensitive = false;
-  bool allow_mixed_precision = false;
-  bool verify_broadcast_dims_order = false;
-  bool verify_reshape_is_bitcast = false;
-  bool verify_call_nested_computation_thread_name = false;
-  bool verify_sharding_device_numbers = true;
-  bool allow_bitcast_to_have_different_size = false;
-  bool allow_unbounded_dynamism = false;
-  bool verify_instruction_name_unchanged = false;
-  bool verify_no_host_memory_space = false;
-  bool verify_no_collective_deadlocks = false;
-  bool check_replica_groups = true;
-  int64_t max_errors = 10;
+// Those of the verifier that are no functions, under their names there.
+struct HloVerifierOptions : VerifierOptions {
+  HloVerifierOptions() { allow_mixed_precision = false; }
+  int64_t error_limit = VerifierOptions().max_errors;  // of any size
 
   static auto Fields() {
     using O = HloVerifierOptions;
@@ -50,14 +40,14 @@ struct HloVerifierOptions {
         Optional("verify_no_host_memory_space", &O::verify_no_host_memory_space),
         Optional("verify_no_collective_deadlocks", &O::verify_no_collective_deadlocks),
         Optional("check_replica_groups", &O::check_replica_groups),
-        Optional("max_errors", &O::max_errors)};
+        Optional("max_errors", &O::error_limit)};
   }
 };
 
 class HloVerifier final : public Pass {
  public:
   using Options = HloVerifierOptions;
-  explicit HloVerifier(Options options = {}) : options_(options) {}
+  explicit HloVerifier(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
