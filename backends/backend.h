@@ -146,7 +146,7 @@ struct RunOptions {
   int64_t replica_id = 0;
   int64_t partition_id = 0;
   // To the other devices of the module, each run in a state of its own; null: there is one device.
-  // The GPU platforms refuse modules of several devices.
+  // On platform gpu those devices may share one GPU.
   Communicator* communicator = nullptr;
   int64_t max_loop_iterations = 0;  // of one `while`; 0: no limit
   // Called with every value of the entry computation as it is computed. Platforms that do not keep

@@ -6,13 +6,17 @@
 #include <cstdlib>
 #include <new>
 
+#include "lib/support/round.h"
+
 namespace hlo {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kAlignment = 16;
 
-size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+size_t Aligned(size_t bytes, size_t alignment) {
+  return static_cast<size_t>(RoundUp(static_cast<int64_t>(bytes), static_cast<int64_t>(alignment)));
+}
 
 }  // namespace
 
@@ -20,8 +24,8 @@ void BumpAllocator::Free::operator()(std::byte* chunk) const { std::free(chunk);
 
 void BumpAllocator::Grow(size_t bytes) {
   const bool huge = next_size_ >= kHugePage || bytes >= kHugePage;
-  const size_t size = huge ? RoundUp(std::max(bytes, next_size_), kHugePage)
-                           : RoundUp(std::max(bytes, next_size_), kAlignment);
+  const size_t size = huge ? Aligned(std::max(bytes, next_size_), kHugePage)
+                           : Aligned(std::max(bytes, next_size_), kAlignment);
   void* chunk = std::aligned_alloc(huge ? kHugePage : kAlignment, size);
   if (chunk == nullptr) throw std::bad_alloc();
   if (huge) madvise(chunk, size, MADV_HUGEPAGE);  // a wish: small pages work, too
@@ -32,7 +36,7 @@ void BumpAllocator::Grow(size_t bytes) {
 }
 
 void* BumpAllocator::Take(size_t bytes) {
-  bytes = RoundUp(bytes, kAlignment);
+  bytes = Aligned(bytes, kAlignment);
   for (auto& [size, blocks] : spare_) {
     if (size != bytes || blocks.empty()) continue;
     void* block = blocks.back();
@@ -61,7 +65,7 @@ char* BumpAllocator::TakeChars(size_t bytes) {
 }
 
 void BumpAllocator::Give(void* block, size_t bytes) {
-  bytes = RoundUp(bytes, kAlignment);
+  bytes = Aligned(bytes, kAlignment);
   for (auto& [size, blocks] : spare_) {
     if (size == bytes) return blocks.push_back(block);
   }
