@@ -4,15 +4,13 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "backends/cpu/kernel_thunk.h"
 #include "backends/cpu/tile/builder.h"
 #include "backends/llvm/jit.h"
+#include "lib/support/child_test_util.h"
 #include "lib/support/diagnostic.h"
 #include "parser/parser.h"
 
@@ -210,23 +208,14 @@ void CrashingKernel(void**, int64_t, int64_t, void*) { ReportCrash("crash\n", {}
 
 TEST_CASE("a crash inside a kernel says where its instruction stands", "[cpu][crash]") {
   const std::unique_ptr<Module> module = *ParseModule(kText);
-  const int file = memfd_create("errors", MFD_CLOEXEC);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(file, STDERR_FILENO);
+  const std::string text = ErrorsOf([&] {
     KernelLaunch launch{KernelCode(&CrashingKernel), module->entry()->root()};
     launch.result_count = 0;
     CpuState state;
     HostStream stream;
     static_cast<void>(KernelThunk("y", std::move(launch)).Execute(state, stream));
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  char text[512] = {};
-  CHECK(pread(file, text, sizeof text - 1, 0) > 0);
-  close(file);
-  CHECK(std::string(text) ==
+  });
+  CHECK(text ==
         "crash\n"
         "  in the kernel of `y`, at <text>:5:8\n"
         "    ROOT y = s32[16] negate(x)\n"

@@ -1,40 +1,13 @@
 #include "lib/support/crash_context.h"
 
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "lib/support/child_test_util.h"
 #include "lib/support/crash_limit.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo {
-namespace {
-
-// What `body` writes to standard error, in a process of its own.
-template <class F>
-std::string ErrorsOf(F body) {
-  const int file = memfd_create("errors", MFD_CLOEXEC);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(file, STDERR_FILENO);
-    body();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
-  std::string text(4096, '\0');
-  const ssize_t n = pread(file, text.data(), text.size(), 0);
-  text.resize(n > 0 ? static_cast<size_t>(n) : 0);
-  close(file);
-  return text;
-}
-
-}  // namespace
-
 TEST_CASE("lines are written innermost first and go with their scope", "[support][crash]") {
   const std::string text = ErrorsOf([] {
     const CrashLine outer("reading", "a.hlo");

@@ -1,7 +1,6 @@
 // What a killed process leaves.
 #include "lib/support/temporary.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/support/child_test_util.h"
 #include "lib/support/file.h"
 
 namespace hlo {
@@ -39,25 +39,19 @@ TEST_CASE("what a killed process leaves is removed by the next one", "[support][
   REQUIRE(folder.ok());
   const std::string shared = (*folder)->In("shared");
   REQUIRE(MakeFolder(shared).ok());
-  const auto in_child = [&](const auto& work) {
-    const pid_t child = fork();
-    if (child == 0) {
-      work();
-      _exit(0);
-    }
-    waitpid(child, nullptr, 0);
-  };
-  in_child([&] {  // ends with a file and a folder that it has not put away
+  const ChildEnd first = EndOfChild([&] {  // leaves a file and a folder
     std::string file = TemporaryPattern(shared), directory = TemporaryPattern(shared);
     close(mkstemp(file.data()));
     std::ofstream(std::string(mkdtemp(directory.data())) + "/a") << "text";
+    return 0;
   });
+  CHECK(first.ok());
   const auto count = [&] {
     return std::distance(fs::directory_iterator(shared), fs::directory_iterator());
   };
   CHECK(count() == 2);
   std::ofstream(shared + "/.hlo-tmp.00000000.1.abcdef") << "of another machine";
-  in_child([&] { _exit(WriteFile(shared + "/result", "text").ok() ? 0 : 1); });
+  CHECK(EndOfChild([&] { return WriteFile(shared + "/result", "text").ok() ? 0 : 1; }).ok());
   CHECK(count() == 2);
   CHECK(*ReadFile(shared + "/result") == "text");
   CHECK(fs::exists(shared + "/.hlo-tmp.00000000.1.abcdef"));
