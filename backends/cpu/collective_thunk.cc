@@ -17,6 +17,7 @@
 #include "lib/eval/collective_groups.h"
 #include "lib/eval/region.h"
 #include "lib/ir/module.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 
@@ -86,7 +87,7 @@ using ShareOfWork = void (*)(const Exchange&, const Members&, size_t self, size_
 
 void AllReduceShare(const Exchange& e, const Members& members, size_t self, size_t k) {
   const int64_t count = e.operands[k].element_count();
-  const auto blocks = (count + kBlock - 1) / kBlock;
+  const int64_t blocks = CeilDiv(count, kBlock);
   const auto size = std::ssize(members), place = static_cast<int64_t>(self);
   const int64_t begin = std::min(count, blocks * place / size * kBlock);
   const int64_t end = std::min(count, blocks * (place + 1) / size * kBlock);

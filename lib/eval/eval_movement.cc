@@ -1,6 +1,7 @@
 // Opcodes that move elements unchanged. Each is a strided copy.
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
+#include "lib/support/round.h"
 
 namespace hlo {
 namespace {
@@ -141,7 +142,7 @@ EvalResult EvalPad(EvalContext& c) {
   for (int d = 0; d < rank; ++d) {
     // The elements i whose place low + i·step lies inside.
     const int64_t step = padding[d].interior + 1, low = padding[d].low;
-    const int64_t begin = low >= 0 ? 0 : (-low + step - 1) / step;
+    const int64_t begin = low >= 0 ? 0 : CeilDiv(-low, step);
     const int64_t end =
         std::min(operand.shape().dim(d), dims[static_cast<size_t>(d)] - low <= 0
                                              ? int64_t{0}

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/support/round.h"
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 
@@ -228,7 +229,7 @@ void AddValues(const Literal& literal, const ValuesField& values, pb::Message& m
     // Elements from the lowest bits up.
     const int bits = BitWidth(values.type);
     const int per_byte = 8 / bits;
-    bytes.assign(static_cast<size_t>((count + per_byte - 1) / per_byte), '\0');
+    bytes.assign(static_cast<size_t>(CeilDiv(count, per_byte)), '\0');
     for (int64_t i = 0; i < count; ++i) {
       const int low = literal.data()[i] & ((1 << bits) - 1);
       bytes[static_cast<size_t>(i / per_byte)] |= static_cast<char>(low << (i % per_byte * bits));
@@ -277,7 +278,7 @@ void TakeValues(const FieldReader& io, const ValuesField& values, Literal& liter
   }
   const int bits = BitWidth(values.type);
   const int per_byte = 8 / bits;
-  if (!check(static_cast<int64_t>(bytes.size()), (count + per_byte - 1) / per_byte)) return;
+  if (!check(static_cast<int64_t>(bytes.size()), CeilDiv(count, per_byte))) return;
   uint8_t* data = literal.mutable_data();
   for (int64_t i = 0; i < count; ++i) {
     const int shift = static_cast<int>(i % per_byte) * bits;

@@ -1,6 +1,7 @@
 #include "passes/algsimp/moves.h"
 
 #include "lib/support/contains.h"
+#include "lib/support/round.h"
 
 namespace hlo::algsimp {
 
@@ -12,7 +13,7 @@ Shape Resized(Shape shape, absl::Span<const int64_t> sizes) {
 Instruction* SliceLike(Rewriter& rewriter, Instruction* x, const SliceRanges& ranges) {
   DimVec sizes;
   for (const SliceRange& range : ranges)
-    sizes.push_back((range.limit - range.start + range.stride - 1) / range.stride);
+    sizes.push_back(CeilDiv(range.limit - range.start, range.stride));
   return rewriter.OpWithShape(Opcode::kSlice, Resized(x->shape(), sizes), {x},
                               AttrsPtr::Make(SliceAttrs{ranges}));
 }

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "lib/support/round.h"
+
 namespace hlo {
 namespace {
 
@@ -107,7 +109,7 @@ Computation* CombinerOf(size_t k, const TreeScan& scan) {
 // The values of the scan along the last dimension, filled up to whole parts.
 Arrays ScanAlongLast(Arrays xs, const TreeScan& scan, Rewriter& rewriter) {
   const int64_t length = LengthOf(xs[0]), part = scan.base_length;
-  const int64_t parts = (length + part - 1) / part;
+  const int64_t parts = CeilDiv(length, part);
   std::vector<Shape> whole, split, one_each;
   for (size_t k = 0; k < xs.size(); ++k) {
     if (const int64_t more = parts * part - length; more > 0)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/support/round.h"
 #include "passes/util/counted_loop.h"
 #include "passes/util/matrices.h"
 
@@ -91,7 +92,7 @@ absl::StatusOr<Instruction*> SolveByBlocks(Builder& b, Instruction* a, Instructi
                                            int64_t block_size, const Instruction* origin) {
   const int64_t n = RowsOf(a), columns = ColumnsOf(rhs);
   const int64_t size = std::min(block_size, n);
-  const int64_t count = (n + size - 1) / size;
+  const int64_t count = CeilDiv(n, size);
   if (count * size > n) {
     a = ExtendByIdentity(b, a, count * size - n);
     rhs = PadHigh(b, rhs, count * size - n, 0);

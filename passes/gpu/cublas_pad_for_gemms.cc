@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/support/round.h"
+
 namespace hlo {
 namespace {
 
@@ -35,8 +37,7 @@ bool IsMatrix(Shape shape, const DimVec& batch, const DimVec& contracting) {
 // The last two dimensions, up to multiples.
 DimVec PaddedSizes(Shape shape, int64_t multiple) {
   DimVec sizes(shape.dims().begin(), shape.dims().end());
-  for (size_t d = sizes.size() - 2; d < sizes.size(); ++d)
-    sizes[d] = (sizes[d] + multiple - 1) / multiple * multiple;
+  for (size_t d = sizes.size() - 2; d < sizes.size(); ++d) sizes[d] = RoundUp(sizes[d], multiple);
   return sizes;
 }
 

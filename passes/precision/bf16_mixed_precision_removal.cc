@@ -6,6 +6,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
 #include "lib/support/contains.h"
+#include "passes/precision/holds_type.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -43,18 +44,12 @@ bool IsKeptMixed(Opcode opcode) {
          HasTrait(opcode, kAsyncDone);
 }
 
-bool Holds(Shape shape, ElementType type) {
-  bool found = false;
-  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { found |= leaf.element_type() == type; });
-  return found;
-}
-
 bool IsMixed(const Instruction& instruction) {
-  bool low = Holds(instruction.shape(), kLow);
-  bool high = Holds(instruction.shape(), kHigh);
+  bool low = HoldsType(instruction.shape(), kLow);
+  bool high = HoldsType(instruction.shape(), kHigh);
   for (const Instruction* operand : instruction.operands()) {
-    low |= Holds(operand->shape(), kLow);
-    high |= Holds(operand->shape(), kHigh);
+    low |= HoldsType(operand->shape(), kLow);
+    high |= HoldsType(operand->shape(), kHigh);
   }
   return low && high;
 }
@@ -68,7 +63,7 @@ bool NeedsOnlyResultPrecision(const Instruction& instruction, int operand) {
 }
 
 bool CanLower(const Instruction& instruction) {
-  if (instruction.call_count() != 0 || Holds(instruction.shape(), kHigh)) return false;
+  if (instruction.call_count() != 0 || HoldsType(instruction.shape(), kHigh)) return false;
   for (int i = 0; i < instruction.operand_count(); ++i) {
     if (instruction.operand(i)->shape().element_type() == kHigh &&
         !NeedsOnlyResultPrecision(instruction, i))
@@ -104,7 +99,7 @@ absl::StatusOr<Computation*> HighCopy(const Computation& from) {
   for (int i = 0; i < copy->parameter_count(); ++i) {
     Instruction* parameter = copy->parameter(i);
     const Shape low = parameter->shape();
-    if (!Holds(low, kLow)) continue;
+    if (!HoldsType(low, kLow)) continue;
     const std::vector<Use> uses(parameter->uses().begin(), parameter->uses().end());
     const bool was_root = parameter->is_root();
     parameter->set_shape(WithHighLeaves(low));
@@ -182,7 +177,7 @@ class Remover {
       instruction->SetCall(i, high);
     }
     const Shape low = instruction->shape();
-    if (!Holds(low, kLow)) return absl::OkStatus();
+    if (!HoldsType(low, kLow)) return absl::OkStatus();
     const std::vector<Use> uses(instruction->uses().begin(), instruction->uses().end());
     const bool was_root = instruction->is_root();
     instruction->set_shape(WithHighLeaves(low));

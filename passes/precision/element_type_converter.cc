@@ -4,6 +4,7 @@
 
 #include "lib/ir/async_chain.h"
 #include "lib/ops/opcode_groups.h"
+#include "passes/precision/holds_type.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -67,12 +68,6 @@ Instruction* ConvertedTo(Shape shape, Instruction* value, Builder& builder) {
   for (int i = 0; i < shape.element_count_of_tuple(); ++i)
     elements.push_back(ConvertedTo(shape.element(i), builder.GetTupleElement(value, i), builder));
   return builder.Tuple(elements);
-}
-
-bool HoldsType(Shape shape, ElementType type) {
-  bool found = false;
-  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { found |= leaf.element_type() == type; });
-  return found;
 }
 
 }  // namespace

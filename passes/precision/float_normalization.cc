@@ -11,6 +11,7 @@
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 #include "passes/precision/float_support.h"
+#include "passes/precision/holds_type.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
@@ -195,25 +196,19 @@ class Normalizer {
     }
   }
 
-  static bool Has(ElementType type, Shape shape) {
-    bool found = false;
-    ForEachLeaf(shape,
-                [&](Shape leaf, const ShapeIndex&) { found |= leaf.element_type() == type; });
-    return found;
-  }
-  bool HasLow(Shape shape) const { return Has(low_, shape); }
+  bool HasLow(Shape shape) const { return HoldsType(shape, low_); }
 
   // Whether the values that `instruction` and what it calls take and give hold one of `type`.
   static bool Touches(ElementType type, const Instruction& instruction) {
-    if (Has(type, instruction.shape())) return true;
+    if (HoldsType(instruction.shape(), type)) return true;
     for (const Instruction* operand : instruction.operands()) {
-      if (Has(type, operand->shape())) return true;
+      if (HoldsType(operand->shape(), type)) return true;
     }
     if (CombinesDevices(instruction)) return false;  // how it combines is its own business
     for (const Computation* callee : instruction.calls()) {
-      if (Has(type, callee->root()->shape())) return true;
+      if (HoldsType(callee->root()->shape(), type)) return true;
       for (const Instruction* parameter : callee->parameters()) {
-        if (Has(type, parameter->shape())) return true;
+        if (HoldsType(parameter->shape(), type)) return true;
       }
     }
     return false;

@@ -6,6 +6,7 @@
 #include "lib/analysis/cost.h"
 #include "lib/analysis/logical_buffers.h"
 #include "lib/ops/opcode_set.h"
+#include "lib/support/round.h"
 
 namespace hlo::remat {
 
@@ -15,7 +16,7 @@ int64_t Model::BytesOf(Shape node) const {
     return NodeBytes(node);
   const int64_t minor = node.dim(
       node.has_layout() ? static_cast<int>(node.layout().minor_to_major[0]) : node.rank() - 1);
-  return NodeBytes(node) / minor * ((minor + multiple - 1) / multiple * multiple);
+  return NodeBytes(node) / minor * RoundUp(minor, multiple);
 }
 
 int64_t Model::DeviceBytesOf(Shape node) const {

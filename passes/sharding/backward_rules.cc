@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/ops/attrs.h"
+#include "lib/support/round.h"
 #include "lib/types/shape_util.h"
 #include "passes/sharding/dimension_maps.h"
 #include "passes/sharding/propagation_rules.h"
@@ -61,9 +62,9 @@ Wish DevicesOfPart(const Instruction& instruction, const Instruction& user, int6
     start += operand->shape().dim(dim);
   }
   const int64_t tiles = sharding.tile_dims[along];
-  const int64_t tile = (user.shape().dim(dim) + tiles - 1) / tiles;
+  const int64_t tile = CeilDiv(user.shape().dim(dim), tiles);
   const int64_t first = start / tile;
-  const int64_t end = (start + instruction.shape().dim(dim) + tile - 1) / tile;
+  const int64_t end = CeilDiv(start + instruction.shape().dim(dim), tile);
   const std::vector<int64_t> devices = sharding.Devices();
   TiledSharding part = sharding;
   part.iota.reset();

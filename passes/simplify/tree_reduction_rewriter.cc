@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/analysis/region.h"
+#include "lib/support/round.h"
 
 namespace hlo {
 
@@ -26,7 +27,7 @@ absl::StatusOr<Instruction*> TreeReductionRewriter::Expand(Instruction* reduce,
   for (int64_t dim : reduce->attrs<ReduceAttrs>().dimensions) {
     const int64_t size = x->shape().dim(static_cast<int>(dim));
     const int64_t window = std::min(size, options_.reduce_window_size);
-    const int64_t padding = (size + window - 1) / window * window - size;
+    const int64_t padding = RoundUp(size, window) - size;
     WindowDim& at = attrs.window.dims[static_cast<size_t>(dim)];
     at.size = window;
     at.stride = window;

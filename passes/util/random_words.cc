@@ -4,6 +4,7 @@
 
 #include "lib/eval/random_bits.h"
 #include "lib/math/random.h"
+#include "lib/support/round.h"
 #include "lib/types/shape_util.h"
 #include "passes/util/unsigned_type.h"
 
@@ -147,7 +148,7 @@ std::pair<Instruction*, CounterWords> PhiloxWords(Builder& b, Instruction* key,
                                                   CounterWords counter, Shape shape) {
   const int64_t count = shape.element_count();
   const int64_t per_block = IsWide(shape) ? 2 : 4;
-  const int64_t blocks = (count + per_block - 1) / per_block;
+  const int64_t blocks = CeilDiv(count, per_block);
   const auto x = PhiloxBlocks(b, Advance(b, counter, Numbers(b, blocks)), key);
   Instruction* words = nullptr;
   if (IsWide(shape)) {
