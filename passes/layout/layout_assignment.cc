@@ -1,6 +1,8 @@
 #include "passes/layout/layout_assignment.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -8,6 +10,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
+#include "passes/layout/gpu_layout_preferences.h"
 #include "passes/layout/layout_constraints.h"
 #include "passes/layout/layout_preferences.h"
 #include "passes/layout/literal_layout.h"
@@ -94,10 +97,14 @@ Instruction* CopyAlike(Instruction* value, Shape shape) {
 // Finds out the layouts of a whole module, then writes them down.
 class Assigner {
  public:
-  Assigner(Module& module, std::vector<Computation*> computations, bool has_preferences)
+  // What a platform prefers, as constraints of a computation.
+  using AddPreferences = std::function<void(const Computation&, LayoutConstraints&)>;
+
+  // `add_preferences` may be null.
+  Assigner(Module& module, std::vector<Computation*> computations, AddPreferences add_preferences)
       : module_(module),
         computations_(std::move(computations)),
-        has_preferences_(has_preferences) {}
+        add_preferences_(std::move(add_preferences)) {}
 
   void Solve() {
     // Computations of fusions that something else calls, too, stay as they are.
@@ -147,8 +154,8 @@ class Assigner {
         AddGiven(*instruction);
       }
     }
-    if (has_preferences_) {
-      AddCpuPreferences(*computation, *constraints_);
+    if (add_preferences_ != nullptr) {
+      add_preferences_(*computation, *constraints_);
       constraints_->Propagate();  // before what the callers would like
     }
     if (const std::optional<Shape> result = ResultOf(computation))
@@ -369,7 +376,7 @@ class Assigner {
 
   Module& module_;
   const std::vector<Computation*> computations_;  // callees first
-  const bool has_preferences_;
+  const AddPreferences add_preferences_;
   absl::flat_hash_map<const Computation*, Signature> signatures_;  // looked up only
   LayoutConstraints* constraints_ = nullptr;  // of the computation that is looked at
   bool told_something_new_ = false;
@@ -447,12 +454,25 @@ absl::Status CheckBounded(const Module& module) {
   return absl::OkStatus();
 }
 
+Assigner::AddPreferences GpuPreferences(const LayoutAssignmentOptions& options) {
+  const GpuLayoutOptions gpu = {options.compute_capability, options.force_conv_nchw,
+                                options.force_conv_nhwc,
+                                options.pack_dot_operands_along_k_dimension};
+  return [gpu](const Computation& computation, LayoutConstraints& constraints) {
+    // In what runs asynchronously there is no place for copies.
+    if (!IsAsyncBody(computation)) AddGpuPreferences(computation, gpu, constraints);
+  };
+}
+
 }  // namespace
 
 absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context) {
-  if (options_.platform != "cpu" && options_.platform != "none") {
+  const std::map<std::string_view, Assigner::AddPreferences> platforms = {
+      {"cpu", AddCpuPreferences}, {"gpu", GpuPreferences(options_)}, {"none", nullptr}};
+  const auto platform = platforms.find(options_.platform);
+  if (platform == platforms.end()) {
     return absl::InvalidArgumentError(fmt::format(
-        "unknown platform `{}` of layout-assignment; there are cpu, none", options_.platform));
+        "unknown platform `{}` of layout-assignment; there are cpu, gpu, none", options_.platform));
   }
   if (module.entry() == nullptr || !context.MayRewrite()) return false;
   RETURN_IF_ERROR(CheckBounded(module));
@@ -460,7 +480,7 @@ absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context)
   changed |= CloneSharedBranches(module, context.NonFusionComputations(module));
   // With the clones.
   const CallGraph calls(module);
-  Assigner assigner(module, calls.without_fusions(), options_.platform == "cpu");
+  Assigner assigner(module, calls.without_fusions(), platform->second);
   assigner.Solve();
   changed |= assigner.Write();
   return changed;

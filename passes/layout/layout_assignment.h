@@ -8,14 +8,18 @@
 //
 // Begins with what is given: the layouts of the entry, collectives and custom calls with layout
 // constraints, infeed, outfeed, send and recv; bitcasts and fusions as they are. Then come what
-// the platform prefers (layout_preferences.h) and what follows from all of that
-// (layout_constraints.h); what is left is row-major. Computations are looked at callees first,
-// until loops and branches agree with what calls them: the state of a loop lies as its body
+// the platform prefers (layout_preferences.h, gpu_layout_preferences.h) and what follows from all
+// of that (layout_constraints.h); what is left is row-major. Computations are looked at callees
+// first, until loops and branches agree with what calls them: the state of a loop lies as its body
 // returns it, the result of a conditional as its largest branch does. An operand that only
 // conditionals read is copied in the branches. What is sent, and what custom calls with layout
 // constraints write over, is copied first.
 //
-// Options: `platform` is `cpu` (default), or `none`: no preferences.
+// Options: `platform` is `cpu` (default), `gpu`, or `none`: no preferences. Of `gpu` alone:
+// `compute_capability`, which says how convolutions and products of f8 lie; `force_conv_nchw` and
+// `force_conv_nhwc`, which say it of convolutions of other types than integers and f8;
+// `pack_dot_operands_along_k_dimension`, by which operands that are made of elements below a byte
+// lie along the contracted dimensions.
 //
 // Requires: nothing; XLA's refuses bitcasts. Ensures: layouts agree as the verifier wants it with
 // `layout_sensitive`.
@@ -26,14 +30,24 @@
 #include <string>
 
 #include "passes/pass.h"
+#include "passes/util/cuda_capability.h"
 
 namespace hlo {
 
 struct LayoutAssignmentOptions {
   std::string platform = "cpu";
+  CudaCapability compute_capability;
+  bool force_conv_nchw = false;
+  bool force_conv_nhwc = false;
+  bool pack_dot_operands_along_k_dimension = true;
 
   static auto Fields() {
-    return std::tuple{Optional("platform", &LayoutAssignmentOptions::platform)};
+    using O = LayoutAssignmentOptions;
+    return std::tuple{
+        Optional("platform", &O::platform), Optional("compute_capability", &O::compute_capability),
+        Optional("force_conv_nchw", &O::force_conv_nchw),
+        Optional("force_conv_nhwc", &O::force_conv_nhwc),
+        Optional("pack_dot_operands_along_k_dimension", &O::pack_dot_operands_along_k_dimension)};
   }
 };
 

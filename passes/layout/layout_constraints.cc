@@ -23,12 +23,6 @@ constexpr OpcodeSet kMakesBuffers = {Opcode::kWhile,      Opcode::kConditional, 
 
 bool HasOrder(Shape leaf) { return leaf.IsArray() && leaf.rank() > 1; }
 
-// The order in which an array lies; row-major without a layout.
-DimOrder OrderOf(Shape array) {
-  return array.has_layout() ? array.layout().minor_to_major
-                            : Layout::RowMajor(array.rank()).minor_to_major;
-}
-
 // The shape with the leaves that `leaf(k, shape)` makes of its own.
 template <class F>
 Shape MapLeaves(Shape shape, int64_t& k, const F& leaf) {
@@ -47,6 +41,11 @@ int64_t LargestAlong(const Instruction& concatenate) {
 }
 
 }  // namespace
+
+DimOrder OrderOf(Shape array) {
+  return array.has_layout() ? array.layout().minor_to_major
+                            : Layout::RowMajor(array.rank()).minor_to_major;
+}
 
 bool SameOrders(Shape a, Shape b) {
   const std::vector<Shape> x = LeafShapes(a), y = LeafShapes(b);
@@ -182,6 +181,17 @@ void LayoutConstraints::Propagate() {
 
 // ---- from a buffer ----
 
+std::optional<DimOrder> LayoutConstraints::OrderOfOperand(const Instruction& maker, int i,
+                                                          const DimOrder& order) {
+  if (maker.opcode() == Opcode::kReduce && least_in_row_) {
+    int64_t reduced = 1;
+    for (const int64_t d : maker.attrs<ReduceAttrs>().dimensions)
+      reduced *= maker.operand(i)->shape().dim(static_cast<int>(d));
+    if (reduced >= *least_in_row_) return RowReductionOrder(maker, order);
+  }
+  return OperandOrder(maker, i, order);
+}
+
 void LayoutConstraints::PropagateToOperands(const Buffer& buffer) {
   const Instruction& maker = *buffer.maker;
   const DimOrder order = *buffer.order;
@@ -194,7 +204,7 @@ void LayoutConstraints::PropagateToOperands(const Buffer& buffer) {
       continue;
     }
     if (!maker.shape().IsArray()) continue;
-    const std::optional<DimOrder> wanted = OperandOrder(maker, i, order);
+    const std::optional<DimOrder> wanted = OrderOfOperand(maker, i, order);
     if (!wanted) continue;
     SetArrayOperand(maker, i, *wanted,
                     maker.opcode() == Opcode::kBroadcast ? Strength::kMandatory : Strength::kWish);

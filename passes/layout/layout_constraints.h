@@ -23,6 +23,8 @@ namespace hlo {
 Shape WithOrdersOf(Shape shape, Shape wanted);
 // Whether arrays of more than one dimension lie in the same orders.
 bool SameOrders(Shape a, Shape b);
+// The order in which an array lies; row-major without a layout.
+DimOrder OrderOf(Shape array);
 // An array shape that lies in `order`.
 Shape InOrder(Shape array, const DimOrder& order);
 
@@ -43,6 +45,10 @@ class LayoutConstraints {
   bool HasOperand(const Instruction& user, int operand) const;
   // Whether some leaf of the result is a leaf of this operand.
   bool HandsOn(const Instruction& user, int operand) const;
+
+  // From now on, operands of reductions of at least `elements` to one lie so that these are next to
+  // each other.
+  void ReduceAlongRows(int64_t elements) { least_in_row_ = elements; }
 
   // Finds out what follows from what was set.
   void Propagate();
@@ -81,6 +87,7 @@ class LayoutConstraints {
   void Add(Work work, bool first);
   void PropagateBuffer(int buffer);
   void PropagateToOperands(const Buffer& buffer);
+  std::optional<DimOrder> OrderOfOperand(const Instruction& maker, int i, const DimOrder& order);
   void PropagateOperand(const Instruction& user, int operand);
   void PropagateToSiblings(const Instruction& user, int operand, const DimOrder& order);
   void PropagateToResult(const Instruction& user, int operand, const DimOrder& order);
@@ -96,6 +103,7 @@ class LayoutConstraints {
   absl::flat_hash_map<std::pair<const Instruction*, int>, OperandWish> operands_;
   std::vector<std::vector<const Instruction*>> holders_;  // of each buffer, in order
   std::deque<Work> work_;
+  std::optional<int64_t> least_in_row_;
 };
 
 }  // namespace hlo

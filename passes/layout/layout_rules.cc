@@ -126,6 +126,17 @@ std::optional<DimOrder> OperandOrder(const Instruction& instruction, int operand
   return std::nullopt;
 }
 
+DimOrder RowReductionOrder(const Instruction& reduce, const DimOrder& result) {
+  const DimVec& reduced = reduce.attrs<ReduceAttrs>().dimensions;
+  DimVec kept;
+  for (int64_t d = 0; d < reduce.operand(0)->shape().rank(); ++d) {
+    if (!absl::c_linear_search(reduced, d)) kept.push_back(d);
+  }
+  DimOrder order(reduced.rbegin(), reduced.rend());
+  for (const int64_t d : result) order.push_back(kept[static_cast<size_t>(d)]);
+  return order;
+}
+
 bool FollowsOperands(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kReduce || instruction.opcode() == Opcode::kTranspose ||
          !MayChangeLayout(instruction);

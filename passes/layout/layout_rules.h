@@ -29,6 +29,10 @@ std::optional<DimOrder> ResultOrder(const Instruction& instruction, int operand,
 std::optional<DimOrder> OperandOrder(const Instruction& instruction, int operand,
                                      const DimOrder& order);
 
+// The order of the operand of a reduction to one array in which it goes along rows: reduced
+// dimensions are minor, the others lie as those of the result.
+DimOrder RowReductionOrder(const Instruction& reduce, const DimOrder& result);
+
 // Whether the result has to lie as its operands make it.
 bool FollowsOperands(const Instruction& instruction);
 
