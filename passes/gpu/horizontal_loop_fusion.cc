@@ -91,9 +91,9 @@ class JointBody {
   }
 
   Computation* Finish(const Form& form, size_t outputs_of_each) {
+    builder_.set_origin(last_);
     if (IsSliced(form)) Slice(outputs_of_each);
     Instruction* const root = builder_.Tuple(outputs_);
-    if (IsSliced(form)) root->set_metadata(last_->metadata());
     body_.set_root(root);
     return &body_;
   }
@@ -256,13 +256,31 @@ class LoopFuser {
         AttrsPtr::Make(FusionAttrs{form.kind, {}}), {body}, options_.prefix + "fusion");
     fusion->set_metadata(body->root()->metadata());
     fusion->set_loc(fusions[0]->loc());
+    KeepWhatAllSay(fusions, fusion);
     int64_t next = 0;
     for (Instruction* old : fusions) ReplaceByElements(old, fusion, next, form);
     return fusion;
   }
 
+  // What is said of one of them alone is said of its elements.
+  static void KeepWhatAllSay(absl::Span<Instruction* const> fusions, Instruction* fusion) {
+    const Extras* const first = fusions[0]->extras();
+    if (first == nullptr) return;
+    const auto all_have = [&](const auto& field) {
+      return absl::c_all_of(fusions, [&](const Instruction* other) {
+        return other->extras() != nullptr && other->extras()->*field == first->*field;
+      });
+    };
+    if (all_have(&Extras::frontend_attributes))
+      fusion->mutable_extras().frontend_attributes = first->frontend_attributes;
+    if (all_have(&Extras::backend_config))
+      fusion->mutable_extras().backend_config = first->backend_config;
+  }
+
   void ReplaceByElements(Instruction* old, Instruction* fusion, int64_t& next, const Form& form) {
+    const uint32_t first_new = computation_.module().id_limit();
     Builder builder(&computation_);
+    builder.set_origin(old);
     std::vector<Instruction*> values;
     for (const Instruction* output : OutputsOf(*old)) {
       Instruction* const element = builder.GetTupleElement(fusion, next++);
@@ -271,7 +289,7 @@ class LoopFuser {
     }
     Instruction* const value = old->shape().IsTuple() ? builder.Tuple(values) : values[0];
     Computation* const body = old->fused_computation();
-    computation_.Replace(old, value);
+    ReplaceKeepingExtras(old, value, first_new);
     if (body->callers().empty()) body->module().RemoveComputation(body);
   }
 
