@@ -155,9 +155,16 @@ class SiblingFuser {
       context_.Missed(*value, may.reason());
       return false;
     }
+    // What depends on the value, as far as it could be read again.
+    size_t last_place = 0;
+    for (const Instruction* reader : readers) {
+      if (reader->is_used() && MayHaveMoreOutputs(*reader))
+        last_place = std::max(last_place, reachability_.PlaceOf(reader));
+    }
+    const Reachability::Dependents dependents = reachability_.DependentsOf(value, last_place);
     Instruction* chosen = nullptr;
     for (Instruction* reader : readers) {
-      if (const Decision may = MayTake(*reader, *value); !may) {
+      if (const Decision may = MayTake(*reader, *value, dependents); !may) {
         context_.Missed(*value, may.reason());
       } else if (chosen == nullptr || Priority(*reader) > Priority(*chosen)) {
         chosen = reader;
@@ -174,11 +181,22 @@ class SiblingFuser {
     return true;
   }
 
-  Decision MayTake(Instruction& reader, Instruction& value) const {
+  // Whether `reader` also reads what depends on the value: together they would need themselves.
+  static bool ReadsDependents(const Instruction& reader, const Instruction& value,
+                              const Reachability::Dependents& dependents) {
+    const auto depends = [&](const Instruction* need) {
+      return need != &value && dependents.Has(need);
+    };
+    return absl::c_any_of(reader.operands(), depends) ||
+           absl::c_any_of(reader.control_predecessors(), depends);
+  }
+
+  Decision MayTake(Instruction& reader, Instruction& value,
+                   const Reachability::Dependents& dependents) const {
     if (!reader.is_used() || !MayHaveMoreOutputs(reader) || !IsReadByElements(reader))
       return No("`{}` cannot have more outputs", reader.name());
     if (Decision loops = HaveSameLoops(reader, value); !loops) return loops;
-    if (reachability_.WouldMakeCycle({&value, &reader}))
+    if (ReadsDependents(reader, value, dependents))
       return No("`{}` also reads what depends on it", reader.name());
     if (Decision fits = FitInOneKernel(value, reader); !fits) return fits;
     return IsNoSlower(value, reader);

@@ -84,6 +84,14 @@ bool KeepsEach(const Instruction& instruction) {
           LeafCount(instruction.shape()) == instruction.operand_count());
 }
 
+// Its leaves are those of others.
+bool HandsValuesOn(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  if (kBodyRunners.Has(opcode) || kAsyncOps.Has(opcode)) return true;
+  if (HasTrait(opcode, kAsyncStart)) return false;  // has a result beside them
+  return opcode != Opcode::kBitcast && !ForwardedLeaves(instruction, /*dense=*/false).empty();
+}
+
 }  // namespace
 
 NarrowPlaces::NarrowPlaces(const std::vector<Computation*>& computations,
@@ -97,6 +105,7 @@ NarrowPlaces::NarrowPlaces(const std::vector<Computation*>& computations,
     for (Instruction* instruction : computation->PostOrder()) {
       first_[instruction] = parent_.size();
       order_.push_back(instruction);
+      if (HandsValuesOn(*instruction)) passing_on_.insert(instruction);
       ForEachLeaf(instruction->shape(), [&](Shape leaf, const ShapeIndex&) {
         parent_.push_back(parent_.size());
         wide_.push_back(!leaf.IsArray() || leaf.element_type() != support_.high() ||
@@ -290,14 +299,6 @@ bool NarrowPlaces::IsCandidate(const Instruction& instruction) const {
     if (!KeepsPrecision(instruction, i) || !candidates_.contains(instruction.operand(i)))
       return false;
   return true;
-}
-
-// Passes values on: its leaves are those of others.
-bool NarrowPlaces::PassesOn(const Instruction& instruction) const {
-  const Opcode opcode = instruction.opcode();
-  if (kBodyRunners.Has(opcode) || kAsyncOps.Has(opcode)) return true;
-  if (HasTrait(opcode, kAsyncStart)) return false;  // has a result beside them
-  return opcode != Opcode::kBitcast && !ForwardedLeaves(instruction, /*dense=*/false).empty();
 }
 
 // Whether the operation has no narrow form at all.

@@ -54,7 +54,8 @@ class NarrowPlaces {
   bool StaysWide(const Instruction& instruction) const;
   bool CanGive(const Instruction& instruction);
   bool MayBeConverted(const Instruction& instruction) const;
-  bool PassesOn(const Instruction& instruction) const;
+  // Of those in order_.
+  bool PassesOn(const Instruction& instruction) const { return passing_on_.contains(&instruction); }
   bool ReadsWide(const Instruction& instruction);
   bool Accepts(const Instruction& user, int i);
 
@@ -68,6 +69,7 @@ class NarrowPlaces {
 
   const FloatSupport& support_;
   absl::flat_hash_set<const Computation*> regions_;
+  absl::flat_hash_set<const Instruction*> passing_on_;  // looked up only
   absl::flat_hash_set<const Instruction*> candidates_;  // looked up only
   std::vector<Instruction*> order_;
   absl::flat_hash_map<const Instruction*, size_t> first_;  // looked up only
