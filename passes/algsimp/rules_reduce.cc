@@ -77,6 +77,27 @@ Instruction* ReduceOfOnes(Instruction* reduce, Rewriter& rewriter) {
   return CombineWith(rewriter, *opcode, x, reduce->operand(1));
 }
 
+// Whether `x` cannot be -0: its elements are those of a sum that begins with 0. One of narrow
+// floats is carried in a wider type, and may end with a number that rounds to -0.
+bool IsNeverMinusZero(const Instruction* x) {
+  constexpr OpcodeSet kMoves = {Opcode::kReshape, Opcode::kBroadcast, Opcode::kTranspose,
+                                Opcode::kCopy};
+  while (kMoves.Has(x->opcode())) x = x->operand(0);
+  return x->opcode() == Opcode::kReduce && IsPlainReduce(x) && x->shape().IsArray() &&
+         BitWidth(x->shape().element_type()) >= 32 && CombinerOf(x) == Opcode::kAdd &&
+         Match(x->operand(1), m::Zero());
+}
+
+// The same where every bit stays. 0 + -0 is 0.
+Instruction* ReduceOfOnesExactly(Instruction* reduce, Rewriter& rewriter) {
+  if (!IsPlainReduce(reduce) || !reduce->shape().IsArray()) return nullptr;
+  const std::optional<Opcode> opcode = CombinerOf(reduce);
+  if (!opcode || !IsIdentityOf(*opcode, *reduce->operand(1))) return nullptr;
+  if (*opcode == Opcode::kAdd && IsFloating(reduce) && !IsNeverMinusZero(reduce->operand(0)))
+    return nullptr;
+  return ReduceOfOnes(reduce, rewriter);
+}
+
 // The same for fixed layouts, where the reshape moves nothing.
 Instruction* ReduceOfOnesInPlace(Instruction* reduce, Rewriter& rewriter) {
   if (!IsPlainReduce(reduce) || !reduce->shape().IsArray() || reduce->shape().has_dynamic_dims())
@@ -490,6 +511,7 @@ constexpr Rule kSmallWindowOfPadRules[] = {
 constexpr Rule kLayoutReduceRules[] = {
     {"reduce-of-ones-in-place", Opcode::kReduce, kExceptSpecials, ReduceOfOnesInPlace}};
 constexpr Rule kFreeReduceRules[] = {
+    {"reduce-of-ones-exactly", Opcode::kReduce, kExact, ReduceOfOnesExactly},
     {"reduce-of-ones", Opcode::kReduce, kExceptSpecials, ReduceOfOnes},
     {"reduce-several-of-ones", Opcode::kReduce, kExceptSpecials, ReduceSeveralOfOnes},
     {"reduce-of-negate", Opcode::kReduce, kExceptSpecials, ReduceOfNegate},
