@@ -64,7 +64,8 @@ Propagator::Propagator(Module& module, PropagationLimits limits, const ShardedCa
       annotations_(annotations),
       entry_root_(module.entry()->root()),
       body_of_(module.serial_limit()),
-      is_fixed_(module.id_limit()) {
+      is_fixed_(module.id_limit()),
+      is_tied_(module.id_limit()) {
   for (Computation* computation : module.computations()) {
     body_of_[computation->serial()] = bodies_.size();
     bodies_.push_back({computation, computation->PostOrder()});
@@ -102,9 +103,9 @@ void Propagator::FromGroups(const Body& body) {
       continue;
     }
     const DimVec* open = annotations_.OpenDims(*instruction);
-    if (open == nullptr || !context_.may_combine()) continue;
+    if (open == nullptr || !context_.may_combine() || !MayRefine(*instruction)) continue;
     if (RefineFromGroup(*instruction, *open, *group)) {
-      Wake(*instruction);
+      Refined(*instruction, nullptr);
       seen_by_group_[instruction->id()] = true;
     }
   }
@@ -119,11 +120,11 @@ void Propagator::Forward(Instruction& instruction) {
     return Changed(instruction);
   }
   const DimVec* open = annotations_.OpenDims(instruction);
-  if (open == nullptr || !context_.may_combine()) return;
+  if (open == nullptr || !context_.may_combine() || !MayRefine(instruction)) return;
   Instruction* conversion;
   if (!RefineFromOperand(instruction, *open, conversion)) return;
   ++forward_count_;
-  Wake(instruction, conversion);
+  Refined(instruction, conversion);
   seen_forward_[instruction.id()] = true;
 }
 
@@ -140,13 +141,58 @@ void Propagator::Backward(Instruction& instruction) {
     return Changed(instruction);
   }
   const DimVec* open = annotations_.OpenDims(instruction);
-  if (open == nullptr || !context_.may_combine()) return;
+  if (open == nullptr || !context_.may_combine() || !MayRefine(instruction)) return;
   Instruction* conversion;
   if (!RefineFromUsers(instruction, *open, context_, conversion)) return;
   ++backward_count_;
-  Wake(instruction, conversion);
+  Refined(instruction, conversion);
   seen_backward_[instruction.id()] = true;
   if (conversion != nullptr) seen_backward_[conversion->id()] = true;
+}
+
+std::vector<Instruction*> Propagator::Sharers(Instruction& instruction) const {
+  std::vector<Instruction*> sharers = {&instruction};
+  const auto add = [&](Instruction& caller) {
+    for (Instruction* other : RelatedInstructions(caller, callers_)) {
+      if (!absl::c_linear_search(sharers, other)) sharers.push_back(other);
+    }
+  };
+  for (size_t i = 0; i < sharers.size(); ++i) {
+    Instruction& sharer = *sharers[i];
+    if (kWithBodies.Has(sharer.opcode())) add(sharer);
+    Instruction* caller = callers_.Of(*sharer.parent());
+    if (caller == nullptr) continue;
+    const bool is_handed =
+        sharer.opcode() == Opcode::kParameter && caller->opcode() == Opcode::kWhile;
+    if (sharer.is_root() || is_handed) add(*caller);
+  }
+  return sharers;
+}
+
+bool Propagator::MayShare(Instruction& instruction, const DimVec& open) const {
+  return absl::c_all_of(Sharers(instruction), [&](const Instruction* other) {
+    const DimVec* dims = annotations_.OpenDims(*other);
+    return other == &instruction || is_tied_[other->id()] || (dims != nullptr && *dims == open);
+  });
+}
+
+bool Propagator::MayRefine(Instruction& annotation) const {
+  const DimVec& open = *annotations_.OpenDims(annotation);
+  if (!MayShare(annotation, open)) return false;
+  if (!annotation.has_one_user()) return true;
+  Instruction& user = *annotation.uses()[0].user;
+  const bool is_conversion = IsCustomCall(user, kToManual) || IsCustomCall(user, kToAutomatic);
+  return !is_conversion || MayShare(user, open);
+}
+
+void Propagator::Refined(Instruction& annotation, Instruction* after) {
+  Wake(annotation, after);
+  Instruction& last = after == nullptr ? annotation : *after;
+  for (Instruction* other : Sharers(last)) {
+    if (other == &last) continue;
+    SetSharding(*other, *last.sharding());
+    Wake(*other);
+  }
 }
 
 bool Propagator::MayBeSplit(const Instruction& instruction, bool is_forward) const {

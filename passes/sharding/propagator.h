@@ -32,6 +32,8 @@ class Propagator {
              const ShardingAnnotations& annotations);
   // Its sharding is not to change, but along dimensions that are left open.
   void Fix(const Instruction& instruction) { is_fixed_[instruction.id()] = true; }
+  // It has its sharding only because it has the value of another instruction.
+  void Tie(const Instruction& instruction) { is_tied_[instruction.id()] = true; }
   bool IsFixed(const Instruction& instruction) const { return is_fixed_[instruction.id()]; }
   void RunToFixPoint(int level);
   int64_t forward_count() const { return forward_count_; }
@@ -54,6 +56,14 @@ class Propagator {
   bool TakeManualFromUsers(Instruction& instruction);
   bool ImproveFromUser(Instruction& instruction, const Instruction& user);
   bool MayBeSplit(const Instruction& instruction, bool is_forward) const;
+  // Whether all that have the value of an annotation over the borders of computations can change
+  // with it.
+  bool MayRefine(Instruction& annotation) const;
+  bool MayShare(Instruction& instruction, const DimVec& open) const;
+  // All that have the value of `instruction` over the borders of computations, itself first.
+  std::vector<Instruction*> Sharers(Instruction& instruction) const;
+  // An annotation (with `after`, the conversion after it) was refined.
+  void Refined(Instruction& annotation, Instruction* after);
   // After `instruction` changed (with `after`, the one after it): its neighbours look again.
   void Wake(const Instruction& instruction, const Instruction* after = nullptr);
   void WakeOne(std::vector<bool>& seen, const Instruction& instruction);
@@ -71,7 +81,7 @@ class Propagator {
   std::vector<Body> bodies_;
   std::vector<size_t> body_of_;  // by serial of the computation
   // By id of the instruction.
-  std::vector<bool> is_fixed_, seen_by_group_, seen_forward_, seen_backward_;
+  std::vector<bool> is_fixed_, is_tied_, seen_by_group_, seen_forward_, seen_backward_;
   int64_t forward_count_ = 0, backward_count_ = 0;
 };
 

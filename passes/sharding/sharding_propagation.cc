@@ -181,8 +181,9 @@ absl::Status PlaceLoop(Instruction& loop) {
   return absl::OkStatus();
 }
 
-// Of instructions that hand a value to each other, the first sharding is that of all.
-ShardedCallers TieComputations(Module& module) {
+// Of instructions that hand a value to each other, the first sharding is that of all. `tied`: those
+// that had none.
+ShardedCallers TieComputations(Module& module, std::vector<Instruction*>& tied) {
   ShardedCallers callers(module);
   ForEachInstruction(module, [&](Instruction& caller) {
     if (!kProgramCallers.Has(caller.opcode())) return;
@@ -191,7 +192,10 @@ ShardedCallers TieComputations(Module& module) {
         absl::c_find_if(related, [](const Instruction* i) { return i->sharding() != nullptr; });
     if (sharded != related.end()) {
       const Sharding sharding = *(*sharded)->sharding();
-      for (Instruction* other : related) SetSharding(*other, sharding);
+      for (Instruction* other : related) {
+        if (other->sharding() == nullptr) tied.push_back(other);
+        SetSharding(*other, sharding);
+      }
     }
     for (const Computation* callee : caller.calls()) callers.Add(*callee, &caller);
   });
@@ -214,7 +218,7 @@ bool CopyLoopAtRoot(Module& module, bool to_output) {
 
 // What the boundary of the entry has made of its root holds of what the root runs, too.
 void PassOnToBodies(Instruction& root, const ShardedCallers& callers) {
-  if (!kRunOthers.Has(root.opcode()) || root.sharding() == nullptr) return;
+  if (!kProgramCallers.Has(root.opcode()) || root.sharding() == nullptr) return;
   for (Instruction* other : RelatedInstructions(root, callers)) {
     if (other != &root) SetSharding(*other, *root.sharding());
   }
@@ -353,11 +357,13 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
       if (instruction->opcode() == Opcode::kWhile) RETURN_IF_ERROR(PlaceLoop(*instruction));
     }
   }
-  const ShardedCallers callers = TieComputations(module);
+  std::vector<Instruction*> tied;
+  const ShardedCallers callers = TieComputations(module, tied);
   changed |= CopyLoopAtRoot(module, boundary.any_output());
 
   Propagator propagator(module, {options_.is_spmd, boundary.any_output(), boundary.any_parameter()},
                         callers, annotations);
+  for (const Instruction* instruction : tied) propagator.Tie(*instruction);
   FixGivenShardings(module, boundary, propagator);
   FixRelated(module, callers, propagator);
   for (int level = 0; level <= kBoldestLevel; ++level) propagator.RunToFixPoint(level);
