@@ -135,7 +135,9 @@ class MarkerReplacer {
                      }));
     RETURN_IF_ERROR(CheckShapes(marker, kInShardings, given, whole->shape(), shape));
     Instruction* divided = Placed(AddMarker(kShardingCall, whole->shape(), whole, outside, marker));
-    return Placed(AddMarker(kToManual, shape, divided, inside, marker));
+    Instruction* local = Placed(AddMarker(kToManual, shape, divided, inside, marker));
+    LeaveOpen(given, *divided, *local);
+    return local;
   }
 
   absl::StatusOr<Instruction*> ToGlobal(Instruction& marker, Instruction* part,
@@ -147,9 +149,19 @@ class MarkerReplacer {
                        return ShardingIn(manual_.outer, given, shape);
                      }));
     RETURN_IF_ERROR(CheckShapes(marker, kOutShardings, given, shape, part->shape()));
-    if (inside != WholeIn(manual_.region, part->shape()))
-      part = Placed(AddMarker(kShardingCall, part->shape(), part, inside, marker));
-    return Placed(AddMarker(kToAutomatic, shape, part, outside, marker));
+    if (!manual_.region.is_divided())
+      return Placed(AddMarker(kToAutomatic, shape, part, outside, marker));
+    part = Placed(AddMarker(kShardingCall, part->shape(), part, inside, marker));
+    Instruction* global = Placed(AddMarker(kToAutomatic, shape, part, outside, marker));
+    LeaveOpen(given, *part, *global);
+    return global;
+  }
+
+  // sharding-propagation divides both sides of a border further.
+  void LeaveOpen(const NamedSharding& given, Instruction& annotation, Instruction& conversion) {
+    if (!manual_.region.is_divided()) return;
+    for (Instruction* side : {&annotation, &conversion})
+      side->mutable_extras().backend_config = UnspecifiedDimsText(OpenDimsOf(given));
   }
 
   template <class F>

@@ -8,7 +8,7 @@
 //   s = f32[8,6] custom-call(x), custom_call_target="Sharding"
 //   l = f32[4,6] custom-call(s), custom_call_target="SPMDFullToShardShape"
 //   c = f32[4,6] call(l)
-//   t = f32[4,6] custom-call(c), custom_call_target="Sharding"       (if it is divided further)
+//   t = f32[4,6] custom-call(c), custom_call_target="Sharding"       (if it may be divided further)
 //   y = f32[8,6] custom-call(t), custom_call_target="SPMDShardToFullShape"
 //
 // The markers take and give tuples of several values: each gets calls of its own.

@@ -81,6 +81,14 @@ absl::StatusOr<Sharding> LocalShardingIn(const ManualRegion& region, NamedShardi
   return Classic(region, std::move(sharding), shape);
 }
 
+DimVec OpenDimsOf(const NamedSharding& sharding) {
+  DimVec open;
+  for (size_t d = 0; d < sharding.dims.size(); ++d) {
+    if (sharding.dims[d].open) open.push_back(static_cast<int64_t>(d));
+  }
+  return open;
+}
+
 Sharding WholeIn(const ManualRegion& region, Shape shape) {
   const auto leaf = [&](Shape array) {
     if (array.IsBuffer()) array = array.element(0);

@@ -21,6 +21,8 @@ struct ManualRegion {
   std::vector<std::string> axes;  // none: what is outside of all regions
   friend bool operator==(const ManualRegion&, const ManualRegion&) = default;
   bool is_outside() const { return axes.empty(); }
+  // Values may be divided along other axes of the mesh.
+  bool is_divided() const { return axes.size() < mesh.axes.size(); }
 };
 
 // The region that is manual along `axes` of `mesh` within `outer`. Errors have no place.
@@ -33,6 +35,8 @@ absl::StatusOr<Sharding> ShardingIn(const ManualRegion& region, NamedSharding sh
 // The same without the axes of the region: of the part that a device has.
 absl::StatusOr<Sharding> LocalShardingIn(const ManualRegion& region, NamedSharding sharding,
                                          Shape shape);
+// The dimensions that may be divided further.
+DimVec OpenDimsOf(const NamedSharding& sharding);
 // Of a value of any shape that is not divided along the other axes.
 Sharding WholeIn(const ManualRegion& region, Shape shape);
 

@@ -308,8 +308,9 @@ bool Propagator::ImproveBackward(Instruction& instruction) {
   for (const Instruction* user : instruction.users()) {
     // Every device needs the whole state of a generator.
     if (user->opcode() == Opcode::kRngBitGenerator) {
-      Sharding whole = Uniform(instruction.shape(), TiledSharding());
       const Sharding* sharding = instruction.sharding();
+      if (sharding != nullptr && HasManualGroup(LeafAt(*sharding, 0))) return changed;
+      Sharding whole = Uniform(instruction.shape(), TiledSharding());
       if (sharding != nullptr && SameSharding(whole, *sharding)) return changed;
       SetSharding(instruction, std::move(whole));
       return true;

@@ -1,5 +1,8 @@
 #include "passes/sharding/sharding_annotations.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -143,6 +146,30 @@ absl::StatusOr<DimVec> UnspecifiedDims(const Instruction& call) {
   }
   std::sort(dims.begin(), dims.end());
   return dims;
+}
+
+std::string UnspecifiedDimsText(const DimVec& dims) {
+  return dims.empty() ? "" : fmt::format("unspecified_dims=[{}]", fmt::join(dims, ","));
+}
+
+namespace {
+
+constexpr std::string_view kOpenMark = "_open_in_manual_region";
+
+}  // namespace
+
+void MarkOpen(Sharding& sharding) {
+  OpMetadata mark;
+  mark.op_name = kOpenMark;
+  LeafAt(sharding, 0).metadata = {mark};
+}
+
+bool TakeOpenMark(Sharding& sharding) {
+  auto* leaf = std::get_if<TiledSharding>(&sharding.leaves[0]);
+  if (leaf == nullptr || leaf->metadata.size() != 1 || leaf->metadata[0].op_name != kOpenMark)
+    return false;
+  leaf->metadata.clear();
+  return true;
 }
 
 }  // namespace hlo

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -43,5 +44,14 @@ class ShardingAnnotations {
 
 // Of a custom call: the list `unspecified_dims=[…]` of its backend config, sorted.
 absl::StatusOr<DimVec> UnspecifiedDims(const Instruction& call);
+// As a backend config has it; nothing if no dimensions are open.
+std::string UnspecifiedDimsText(const DimVec& dims);
+
+// A note in the metadata of a sharding: it says only which manual region a value is in, and
+// sharding-propagation may divide the value further. Other instructions than annotations have no
+// place to leave dimensions open.
+void MarkOpen(Sharding& sharding);
+// Takes the note away; whether there was one.
+bool TakeOpenMark(Sharding& sharding);
 
 }  // namespace hlo

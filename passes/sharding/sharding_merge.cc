@@ -244,6 +244,8 @@ std::optional<TiledSharding> Improved(TiledSharding proposed, const TiledShardin
   if (proposed.kind == TiledSharding::Kind::kMaximal) return std::nullopt;
   if (existing == nullptr) return proposed;
   if (IsManual(proposed)) return std::nullopt;
+  // A value stays in its region.
+  if (HasManualGroup(*existing) && !HasManualGroup(proposed)) return std::nullopt;
   const int64_t tiles = DataTiles(proposed);
   if (!MergeBetter(*existing, proposed, options.may_combine)) return std::nullopt;
   // More tiles that do not lie in those that there are: another distribution, not a better one.

@@ -181,19 +181,46 @@ absl::Status PlaceLoop(Instruction& loop) {
   return absl::OkStatus();
 }
 
-// Of instructions that hand a value to each other, the first sharding is that of all. `tied`: those
-// that had none.
-ShardedCallers TieComputations(Module& module, std::vector<Instruction*>& tied) {
+bool IsSet(const std::vector<bool>& by_id, const Instruction& instruction) {
+  return instruction.id() < by_id.size() && by_id[instruction.id()];
+}
+
+// Which values say only which manual region they are in. Takes the notes of it away.
+std::vector<bool> TakeOpenMarks(Module& module) {
+  std::vector<bool> is_open(module.id_limit());
+  ForEachInstruction(module, [&](Instruction& instruction) {
+    if (instruction.sharding() != nullptr)
+      is_open[instruction.id()] = TakeOpenMark(*instruction.mutable_extras().sharding);
+  });
+  return is_open;
+}
+
+// The same the other way.
+void PutOpenMarks(Module& module, const std::vector<bool>& is_open) {
+  ForEachInstruction(module, [&](Instruction& instruction) {
+    if (instruction.sharding() != nullptr && IsSet(is_open, instruction))
+      MarkOpen(*instruction.mutable_extras().sharding);
+  });
+}
+
+// Of instructions that hand a value to each other, the first sharding is that of all, one that is
+// not open if there is one. `tied`: those that had none, or one that was open.
+ShardedCallers TieComputations(Module& module, const std::vector<bool>& is_open,
+                               std::vector<Instruction*>& tied) {
   ShardedCallers callers(module);
   ForEachInstruction(module, [&](Instruction& caller) {
     if (!kProgramCallers.Has(caller.opcode())) return;
     const std::vector<Instruction*> related = RelatedInstructions(caller, callers);
-    const auto sharded =
-        absl::c_find_if(related, [](const Instruction* i) { return i->sharding() != nullptr; });
+    auto sharded = absl::c_find_if(related, [&](const Instruction* i) {
+      return i->sharding() != nullptr && !IsSet(is_open, *i);
+    });
+    if (sharded == related.end())
+      sharded =
+          absl::c_find_if(related, [](const Instruction* i) { return i->sharding() != nullptr; });
     if (sharded != related.end()) {
       const Sharding sharding = *(*sharded)->sharding();
       for (Instruction* other : related) {
-        if (other->sharding() == nullptr) tied.push_back(other);
+        if (other->sharding() == nullptr || IsSet(is_open, *other)) tied.push_back(other);
         SetSharding(*other, sharding);
       }
     }
@@ -224,11 +251,13 @@ void PassOnToBodies(Instruction& root, const ShardedCallers& callers) {
   }
 }
 
-void FixGivenShardings(Module& module, const EntryBoundary& boundary, Propagator& propagator) {
+void FixGivenShardings(Module& module, const EntryBoundary& boundary,
+                       const std::vector<bool>& is_open, Propagator& propagator) {
   const Instruction* root = module.entry()->root();
   ForEachInstruction(module, [&](Instruction& instruction) {
     const Sharding* sharding = instruction.sharding();
-    const bool is_known = sharding != nullptr && !AllUnknown(*sharding);
+    const bool is_known =
+        sharding != nullptr && !AllUnknown(*sharding) && !IsSet(is_open, instruction);
     const bool is_parameter = instruction.opcode() == Opcode::kParameter;
     const bool is_entry_parameter = is_parameter && instruction.parent() == module.entry();
     if (&instruction == root) {
@@ -334,6 +363,7 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   bool is_sharded = false;
   ForEachInstruction(module, [&](const Instruction& i) { is_sharded |= i.sharding() != nullptr; });
   if (!is_sharded || !context.MayRewrite()) return false;
+  const std::vector<bool> is_open = TakeOpenMarks(module);
   ShardingsBefore before(module);
   ForEachInstruction(module, [&](Instruction& instruction) {
     if (instruction.sharding() == nullptr) return;
@@ -358,13 +388,13 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
     }
   }
   std::vector<Instruction*> tied;
-  const ShardedCallers callers = TieComputations(module, tied);
+  const ShardedCallers callers = TieComputations(module, is_open, tied);
   changed |= CopyLoopAtRoot(module, boundary.any_output());
 
   Propagator propagator(module, {options_.is_spmd, boundary.any_output(), boundary.any_parameter()},
                         callers, annotations);
   for (const Instruction* instruction : tied) propagator.Tie(*instruction);
-  FixGivenShardings(module, boundary, propagator);
+  FixGivenShardings(module, boundary, is_open, propagator);
   FixRelated(module, callers, propagator);
   for (int level = 0; level <= kBoldestLevel; ++level) propagator.RunToFixPoint(level);
   AlignGroups(annotations, propagator);
@@ -377,7 +407,13 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   PassOnToBodies(*module.entry()->root(), callers);
   context.Count("from operands", propagator.forward_count());
   context.Count("from users", propagator.backward_count());
-  return before.Settle(module, context) || changed;
+  changed |= before.Settle(module, context);
+  if (options_.cse_prevention_only) {
+    PutOpenMarks(module, is_open);
+  } else {
+    changed |= absl::c_linear_search(is_open, true);
+  }
+  return changed;
 }
 
 HLO_DEFINE_PASS(ShardingPropagation)

@@ -1,8 +1,5 @@
 #include "passes/sharding/shardy_annotations.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "absl/algorithm/container.h"
 #include "lib/analysis/leaves.h"
 #include "lib/support/status.h"
@@ -153,14 +150,12 @@ absl::Status ShardyAnnotations::TakeResult(Instruction& call, const ManualRegion
 // Makes `call` one of `Sharding`; its operand takes its place if that would say nothing.
 absl::Status ShardyAnnotations::Annotate(Instruction& call, NamedSharding given,
                                          const ManualRegion& region) {
-  DimVec open;
-  for (size_t d = 0; d < given.dims.size(); ++d) {
-    if (given.dims[d].open) open.push_back(static_cast<int64_t>(d));
-  }
+  const DimVec open = OpenDimsOf(given);
   const bool says_nothing = SaysNothing(given);
   absl::StatusOr<Sharding> sharding = ShardingIn(region, std::move(given), call.shape());
   if (!sharding.ok()) return BlameAttribute(call, kShardingKey, sharding.status());
-  if (says_nothing || (!region.is_outside() && *sharding == WholeIn(region, call.shape()))) {
+  const bool is_divided = region.is_outside() || region.is_divided();
+  if (says_nothing || !is_divided) {
     Put(call, call.operand(0));
     return absl::OkStatus();
   }
@@ -168,10 +163,7 @@ absl::Status ShardyAnnotations::Annotate(Instruction& call, NamedSharding given,
   attrs.custom_call_target = std::string(kShardingCall);
   call.SetAttrs(std::move(attrs));
   SetSharding(call, *std::move(sharding));
-  // In a region every value has a sharding of its own: nothing is open.
-  const bool has_open_dims = !open.empty() && region.is_outside();
-  call.mutable_extras().backend_config =
-      has_open_dims ? fmt::format("unspecified_dims=[{}]", fmt::join(open, ",")) : "";
+  call.mutable_extras().backend_config = UnspecifiedDimsText(open);
   Keep(&call);
   changed_ = true;
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "lib/support/status.h"
 #include "passes/sharding/instruction_sharding.h"
+#include "passes/sharding/sharding_annotations.h"
 #include "passes/sharding/shardy_annotations.h"
 #include "passes/sharding/shardy_meshes.h"
 #include "passes/sharding/shardy_programs.h"
@@ -83,16 +84,30 @@ class ShardyImporter {
     for (Instruction* instruction : program.computation->PostOrder()) {
       if (!instruction->is_dead()) RETURN_IF_ERROR(annotations_.Take(*instruction, program.region));
     }
+    if (!program.region.is_outside()) GiveRootOfItsOwn(*program.computation);
     for (Instruction* instruction : program.computation->instructions())
       MarkWhole(*instruction, program.region);
     return absl::OkStatus();
   }
 
-  // Every value in the region is one of its.
+  // A root has the sharding of the caller, which may be another one than the program says.
+  void GiveRootOfItsOwn(Computation& computation) {
+    Instruction* root = computation.root();
+    if (computation.is_entry() || !annotations_.IsKept(root)) return;
+    if (root->opcode() == Opcode::kParameter) return;
+    Instruction* operands[] = {root};
+    Instruction* copy = computation.Add(Opcode::kCopy, root->shape(), operands);
+    copy->set_loc(root->loc());
+    computation.set_root(copy);
+    changed_ = true;
+  }
+
+  // Every value in the region is one of its; along other axes it is divided as it turns out.
   void MarkWhole(Instruction& instruction, const ManualRegion& region) {
     if (region.is_outside() || annotations_.IsKept(&instruction)) return;
     annotations_.Keep(&instruction);
     Sharding whole = WholeIn(region, instruction.shape());
+    if (region.is_divided()) MarkOpen(whole);
     if (instruction.sharding() != nullptr && *instruction.sharding() == whole) return;
     SetSharding(instruction, std::move(whole));
     changed_ = true;
@@ -121,7 +136,9 @@ class ShardyImporter {
     for (int i = 0; i < call.operand_count(); ++i) {
       Instruction* parameter = call.to_apply()->parameter(i);
       if (manual.region.is_outside() || !annotations_.IsKept(call.operand(i))) continue;
-      SetSharding(*parameter, *call.operand(i)->sharding());
+      Sharding given = *call.operand(i)->sharding();
+      if (manual.region.is_divided()) MarkOpen(given);
+      SetSharding(*parameter, std::move(given));
       annotations_.Keep(parameter);
     }
     return absl::OkStatus();

@@ -18,8 +18,9 @@
 //   sharding-propagation knows.
 // - Calls of manual computations (manual_call.h): every instruction in the computation, and in what
 //   it calls, gets a sharding that is manual along the axes of the region and whole along the
-//   others, except where the program says how a value is divided: dimensions that are open there
-//   are not divided. A computation that is called from several regions is copied.
+//   others, with a note that sharding-propagation may divide it (sharding_annotations.h), except
+//   where the program says how a value is divided. A computation that is called from several
+//   regions is copied.
 // - Sharding rules and priorities have no counterpart; they go, with a remark.
 // - Meshes, and shardings of flattened tuples of the entry, stand at the module and go.
 //
