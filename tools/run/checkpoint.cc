@@ -69,6 +69,50 @@ absl::Status CheckIndex(const JsonValue& index, const CheckpointForm& form, int6
   return Error(files->loc(), "{} files, expected {}", files->items().size(), expected);
 }
 
+struct FeedNumber {
+  std::string_view name;
+  int64_t FeedPosition::*value;
+};
+constexpr FeedNumber kFeedNumbers[] = {{"word", &FeedPosition::word},
+                                       {"literal", &FeedPosition::literal},
+                                       {"taken", &FeedPosition::taken},
+                                       {"given", &FeedPosition::given},
+                                       {"arrays", &FeedPosition::arrays}};
+
+std::string FeedsText(const std::vector<FeedPosition>& feeds) {
+  if (feeds.empty()) return "";
+  std::string text;
+  for (const FeedPosition& feed : feeds) {
+    std::string numbers;
+    for (const FeedNumber& number : kFeedNumbers) {
+      numbers +=
+          fmt::format("{}\"{}\": {}", numbers.empty() ? "" : ", ", number.name, feed.*number.value);
+    }
+    text += fmt::format("{}{{{}}}", text.empty() ? "" : ", ", numbers);
+  }
+  return fmt::format("\"feeds\": [{}], ", text);
+}
+
+absl::StatusOr<std::vector<FeedPosition>> ReadFeeds(const JsonValue& index,
+                                                    const CheckpointForm& form) {
+  std::vector<FeedPosition> feeds;
+  if (!form.feeds) return feeds;
+  ASSIGN_OR_RETURN(const JsonValue* found, index.Get("feeds", JsonValue::Kind::kArray));
+  if (std::ssize(found->items()) != form.mesh.devices()) {
+    return Error(found->loc(), "feeds of {}, expected {}",
+                 Amount(std::ssize(found->items()), "device"), form.mesh.devices());
+  }
+  for (const JsonValue& item : found->items()) {
+    FeedPosition& feed = feeds.emplace_back();
+    for (const FeedNumber& number : kFeedNumbers) {
+      ASSIGN_OR_RETURN(feed.*number.value, item.GetInt(number.name));
+      if (feed.*number.value < 0)
+        return Error(item.loc(), "`{}` is {}", number.name, feed.*number.value);
+    }
+  }
+  return feeds;
+}
+
 absl::StatusOr<Literal> ReadArray(const JsonValue& file, const std::string& folder,
                                   std::string_view expected, Shape shape) {
   ASSIGN_OR_RETURN(const std::string_view name, file.GetString("name"));
@@ -147,9 +191,9 @@ absl::Status CheckpointFolder::Write(const Checkpoint& checkpoint) const {
   RETURN_IF_ERROR(
       WriteFile(fmt::format("{}/{}", unfinished, kIndex),
                 fmt::format("{{\"schema\": 1, \"step\": {}, \"module\": {}, \"replicas\": {}, "
-                            "\"partitions\": {}, \"files\": [{}\n]}}\n",
+                            "\"partitions\": {}, {}\"files\": [{}\n]}}\n",
                             checkpoint.step, form_.module, form_.mesh.replicas,
-                            form_.mesh.partitions, files)));
+                            form_.mesh.partitions, FeedsText(checkpoint.feeds), files)));
   std::error_code error;
   const std::string folder = FolderOf(checkpoint.step);
   fs::remove_all(folder, error);  // one that could not be read
@@ -164,10 +208,12 @@ absl::StatusOr<Checkpoint> CheckpointFolder::Read(int64_t step) const {
   const std::string folder = FolderOf(step), path = fmt::format("{}/{}", folder, kIndex);
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   const auto source = std::make_shared<const Source>(path, std::move(text));
-  Checkpoint checkpoint{step, {}};
+  Checkpoint checkpoint;
+  checkpoint.step = step;
   const absl::Status status = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const JsonDocument document, ParseJson(source));
     RETURN_IF_ERROR(CheckIndex(document.root, form_, step));
+    ASSIGN_OR_RETURN(checkpoint.feeds, ReadFeeds(document.root, form_));
     ASSIGN_OR_RETURN(const JsonValue* files, document.root.Get("files", JsonValue::Kind::kArray));
     auto file = files->items().begin();
     for (int64_t device = 0; device < form_.mesh.devices(); ++device) {

@@ -1,7 +1,8 @@
 // What a training loop needs to go on after its process has ended: the arrays that are fed back, as
 // they are before a step.
 //
-//   DIR/step-200/checkpoint.json       step, module, devices, and size and hash of each file
+//   DIR/step-200/checkpoint.json       step, module, devices, size and hash of each file, and how
+//                                      far infeeds and outfeeds have come
 //   DIR/step-200/arg3.npy              by number of the array leaf, as --input-dir names them
 //   DIR/step-200/device1/arg3.npy      the same where there are several devices
 //
@@ -19,12 +20,14 @@
 #include "absl/status/statusor.h"
 #include "lib/eval/communicator.h"
 #include "lib/types/literal.h"
+#include "tools/run/feed_files.h"
 
 namespace hlo {
 
 struct Checkpoint {
   int64_t step = 0;                           // so many are done
   std::vector<std::vector<Literal>> devices;  // arrays of each, in the order of CheckpointForm
+  std::vector<FeedPosition> feeds;            // of each, where the module feeds
 };
 
 // What all checkpoints of a loop have in common; others are refused.
@@ -32,6 +35,7 @@ struct CheckpointForm {
   uint64_t module = 0;  // a hash of what runs
   DeviceMesh mesh;
   std::vector<std::pair<size_t, Shape>> arrays;  // number of the array leaf of the parameters
+  bool feeds = false;                            // the module has an infeed or outfeed
 };
 
 class CheckpointFolder {

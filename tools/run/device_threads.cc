@@ -42,6 +42,10 @@ RunOptions DeviceThreads::OptionsOf(int64_t device, RunOptions options) {
 
 absl::Status DeviceThreads::Run(const RunDevice& run) {
   if (limits_.feed != nullptr) limits_.feed->Restart();
+  return GoOn(run);
+}
+
+absl::Status DeviceThreads::GoOn(const RunDevice& run) {
   communicator_.Restart();
   const DeviceMesh mesh = communicator_.mesh();
   if (limits_.distributed == nullptr && mesh.devices() == 1) return run(0);

@@ -42,6 +42,8 @@ class DeviceThreads final {
   // Begins a run: calls `run` for each device of this process, in its thread.
   using RunDevice = std::function<absl::Status(int64_t device)>;
   absl::Status Run(const RunDevice& run);
+  // The same for one more step of a run: infeeds go on where they were.
+  absl::Status GoOn(const RunDevice& run);
 
  private:
   const DeviceLimits limits_;

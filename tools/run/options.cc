@@ -266,8 +266,6 @@ absl::Status CheckBuffers(const ToolOptions& options) {
       {"iterations", options.iterations > 0 && options.feed.empty()},
       {"first-nan", options.first_nan},
       {"probe", !options.probe.empty()},
-      {"profile", !options.profile_files.empty()},
-      {"trace", !options.trace.empty()},
       {"isolate", !options.isolate.empty()},
       {"check-file", options.check_file},
       {"check-models", options.check_models},

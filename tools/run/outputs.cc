@@ -90,10 +90,10 @@ absl::Status CheckOutputFolder(const std::string& directory) {
 }
 
 absl::Status WriteArrays(absl::Span<const Literal> values, const std::string& directory,
-                         std::string_view prefix) {
+                         std::string_view prefix, int64_t first) {
   RETURN_IF_ERROR(MakeFolder(directory));
   FileSet files;
-  int64_t number = 0;
+  int64_t number = first;
   for (const Literal& value : values) {
     for (const Literal& leaf : ArrayLeaves(value)) {
       const std::string path = fmt::format("{}/{}{}.npy", directory, prefix, number++);

@@ -17,9 +17,9 @@ std::string OutputText(const Literal& result, PrintOutputs how);
 int64_t CountNans(const Literal& array);
 // Whether WriteArrays could write there; makes the folder.
 absl::Status CheckOutputFolder(const std::string& directory);
-// Writes the array leaves of all values as `directory`/PREFIX0.npy, PREFIX1.npy, …; makes the
-// folder. After a failure none of the new files is left.
+// Writes the array leaves of all values as `directory`/PREFIX0.npy, PREFIX1.npy, …, or from another
+// `first` number on; makes the folder. After a failure none of the new files is left.
 absl::Status WriteArrays(absl::Span<const Literal> values, const std::string& directory,
-                         std::string_view prefix);
+                         std::string_view prefix, int64_t first = 0);
 
 }  // namespace hlo

@@ -1,6 +1,10 @@
 #include "tools/run/profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
+#include <deque>
 #include <map>
 
 #include "backends/common/thunk_profile.h"
@@ -12,6 +16,7 @@
 #include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "tools/run/bench.h"
+#include "tools/run/devices.h"
 
 namespace hlo {
 namespace {
@@ -27,115 +32,178 @@ struct Operation {
   std::vector<double> self_ms;  // of each call of each piece
 };
 
-// Calls of all runs, however they were seen.
-struct Record {
+// Calls of all runs and devices, however they were seen.
+class Record {
+ public:
   std::vector<Operation> operations;
   std::vector<ProfileEvent> events;
-  std::vector<std::string> tracks = {"main"};  // of events
+  std::vector<std::string> tracks;  // of events
   std::vector<double> run_ms;
+
+  size_t NumberOf(const std::string& name, const std::string& kind) {
+    const auto [at, is_new] = numbers_.emplace(std::pair(name, kind), operations.size());
+    if (is_new) operations.push_back({name, kind});
+    return at->second;
+  }
+  void AddCall(size_t operation, double self_ms) {
+    operations[operation].self_ms.push_back(self_ms);
+    ++calls_;
+  }
+  bool IsEnough(double spent_ms, int64_t min_runs) const {
+    if (run_ms.empty()) return false;
+    if (spent_ms > kTooLongMs || calls_ > kMostCalls) return true;
+    return std::ssize(run_ms) >= min_runs && spent_ms > kEnoughMs;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, size_t> numbers_;
+  size_t calls_ = 0;
 };
 
-bool IsEnough(const Record& record, size_t calls, double spent_ms, int64_t min_runs) {
-  if (spent_ms > kTooLongMs || calls > kMostCalls) return true;
-  return std::ssize(record.run_ms) >= min_runs && spent_ms > kEnoughMs;
+std::string TrackName(const DeviceMesh& mesh, int64_t device, const std::string& thread) {
+  return mesh.devices() == 1 ? thread : fmt::format("{}: {}", DeviceName(mesh, device), thread);
 }
 
 // ---- platforms that run thunks ----
 
-absl::StatusOr<Record> RecordThunks(const Executable& executable,
-                                    const std::vector<Literal>& arguments,
-                                    const RunOptions& options, int64_t min_runs) {
-  Record record;
-  ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionState> state,
-                   executable.Prepare(arguments, options));
-  RETURN_IF_ERROR(state->Run());  // warm
-  ThunkProfile profile;
-  const double begin = Now();
-  size_t first_of_last_run = 0;
-  while (record.run_ms.empty() ||
-         !IsEnough(record, profile.calls().size(), Now() - begin, min_runs)) {
-    first_of_last_run = profile.calls().size();
-    RETURN_IF_ERROR(state->Renew());
-    const double start = Now();
-    RETURN_IF_ERROR(state->Run());
-    record.run_ms.push_back(Now() - start);
+// The operation of each thunk that a device ran.
+std::vector<size_t> OperationsOf(const ThunkRecord& seen, Record& record) {
+  std::vector<size_t> operation_of;
+  std::map<size_t, size_t> pieces;
+  for (const ProfiledThunk& thunk : seen.thunks) {
+    const size_t operation = record.NumberOf(thunk.name, thunk.kind);
+    operation_of.push_back(operation);
+    size_t& count = record.operations[operation].pieces;
+    count = std::max(count, ++pieces[operation]);
   }
-  record.tracks = profile.tracks();
-  std::map<std::pair<std::string, std::string>, size_t> numbers;
-  std::vector<size_t> operation_of;  // by thunk
-  for (const ProfiledThunk& thunk : profile.thunks()) {
-    const auto [at, is_new] =
-        numbers.emplace(std::pair(thunk.name, thunk.kind), record.operations.size());
-    if (is_new) {
-      record.operations.push_back({thunk.name, thunk.kind});
-    } else {
-      ++record.operations[at->second].pieces;
+  return operation_of;
+}
+
+// The calls of one run as events.
+void AddEvents(const std::vector<ThunkRecord>& seen, const DeviceMesh& mesh, Record& record) {
+  int64_t zero = INT64_MAX;
+  for (const ThunkRecord& own : seen) {
+    for (const ThunkCall& call : own.calls) zero = std::min(zero, call.start);
+  }
+  for (size_t device = 0; device < seen.size(); ++device) {
+    const ThunkRecord& own = seen[device];
+    const std::vector<size_t> operation_of = OperationsOf(own, record);
+    for (const ThunkCall& call : own.calls) {
+      record.events.push_back(
+          {operation_of[call.thunk], static_cast<double>(call.start - zero) / 1e6,
+           static_cast<double>(call.total) / 1e6, record.tracks.size() + call.track});
     }
-    operation_of.push_back(at->second);
+    for (const std::string& thread : own.tracks)
+      record.tracks.push_back(TrackName(mesh, static_cast<int64_t>(device), thread));
   }
-  const std::vector<ThunkCall>& calls = profile.calls();
-  const int64_t zero = first_of_last_run < calls.size() ? calls[first_of_last_run].start : 0;
-  for (size_t i = 0; i < calls.size(); ++i) {
-    const size_t operation = operation_of[calls[i].thunk];
-    record.operations[operation].self_ms.push_back(static_cast<double>(calls[i].self) / 1e6);
-    if (i < first_of_last_run) continue;
-    record.events.push_back({operation, static_cast<double>(calls[i].start - zero) / 1e6,
-                             static_cast<double>(calls[i].total) / 1e6, calls[i].track});
+}
+
+absl::StatusOr<Record> RecordThunks(const Executable& executable,
+                                    const std::vector<std::vector<Literal>>& arguments,
+                                    const ProfileOptions& options) {
+  Record record;
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<DeviceStates> states,
+      DeviceStates::Make(executable, arguments, options.mesh, options.run, options.limits));
+  RETURN_IF_ERROR(states->Run());  // warm
+  std::vector<ThunkRecord> seen(arguments.size());
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  const int64_t clock = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  const double begin = Now();
+  while (!record.IsEnough(Now() - begin, options.min_runs)) {
+    RETURN_IF_ERROR(states->Renew());
+    const double start = Now();
+    RETURN_IF_ERROR(states->Run([&](size_t device, ExecutionState& state) {
+      ThunkProfile profile("main", clock);
+      const absl::Status status = state.Run();
+      seen[device] = profile.Take();
+      return status;
+    }));
+    record.run_ms.push_back(Now() - start);
+    for (const ThunkRecord& own : seen) {
+      const std::vector<size_t> operation_of = OperationsOf(own, record);
+      for (const ThunkCall& call : own.calls)
+        record.AddCall(operation_of[call.thunk], static_cast<double>(call.self) / 1e6);
+    }
   }
+  AddEvents(seen, options.mesh, record);
   return record;
 }
 
 // ---- the interpreter ----
 
-// Sees each instruction when it has been computed: its time is what has passed since the one
-// before, since those of a loop's body come before the loop.
+// Sees each instruction of a device when it has been computed: its time is what has passed since
+// the one before, since those of a loop's body come before the loop.
 class InstructionTimes {
  public:
-  explicit InstructionTimes(Record& record) : record_(record) {}
+  struct Call {
+    const Instruction* instruction;
+    double start_ms, ms;
+  };
 
   void BeginRun() {
-    record_.events.clear();
-    start_ = last_ = Now();
+    calls_.clear();
+    last_ = Now();
   }
   void See(const Instruction& instruction) {
     const double now = Now();
-    const auto [at, is_new] = numbers_.emplace(&instruction, record_.operations.size());
-    if (is_new) {
-      record_.operations.push_back(
-          {std::string(instruction.name()), std::string(instruction.opcode_text())});
-    }
-    record_.operations[at->second].self_ms.push_back(now - last_);
-    record_.events.push_back({at->second, last_ - start_, now - last_});
-    ++calls_;
+    calls_.push_back({&instruction, last_, now - last_});
     last_ = Now();
   }
-  size_t calls() const { return calls_; }
+  // Of the last run.
+  const std::vector<Call>& calls() const { return calls_; }
 
  private:
-  Record& record_;
-  std::map<const Instruction*, size_t> numbers_;
-  size_t calls_ = 0;
-  double start_ = 0, last_ = 0;
+  std::vector<Call> calls_;
+  double last_ = 0;
 };
 
 absl::StatusOr<Record> RecordInstructions(const Module& module,
-                                          const std::vector<Literal>& arguments,
-                                          const CompileOptions& compile, const RunOptions& options,
-                                          int64_t min_runs) {
+                                          const std::vector<std::vector<Literal>>& arguments,
+                                          const CompileOptions& compile,
+                                          const ProfileOptions& options) {
   Record record;
-  InstructionTimes times(record);
-  EvalOptions evaluation;
-  evaluation.seed = compile.seed;
-  evaluation.denormals = compile.denormals.value_or(DefaultDenormals("interpreter"));
-  evaluation.max_loop_iterations = options.max_loop_iterations;
-  evaluation.hook = [&times](const Instruction& inst, const Literal&) { times.See(inst); };
-  Evaluator evaluator(evaluation);
+  DeviceThreads threads(module, options.mesh, options.limits);
+  std::vector<InstructionTimes> times(arguments.size());
+  std::deque<Evaluator> evaluators;  // which do not move
+  for (size_t device = 0; device < times.size(); ++device) {
+    const RunOptions run = threads.OptionsOf(static_cast<int64_t>(device), options.run);
+    EvalOptions evaluation;
+    evaluation.seed = compile.seed;
+    evaluation.denormals = compile.denormals.value_or(DefaultDenormals("interpreter"));
+    evaluation.max_loop_iterations = run.max_loop_iterations;
+    evaluation.replica_id = run.replica_id;
+    evaluation.partition_id = run.partition_id;
+    evaluation.communicator = run.communicator;
+    evaluation.hook = [&own = times[device]](const Instruction& inst, const Literal&) {
+      own.See(inst);
+    };
+    evaluators.emplace_back(evaluation);
+    record.tracks.push_back(TrackName(options.mesh, static_cast<int64_t>(device), "main"));
+  }
+  const auto operation_of = [&](const Instruction& instruction) {
+    return record.NumberOf(std::string(instruction.name()), std::string(instruction.opcode_text()));
+  };
   const double begin = Now();
-  while (record.run_ms.empty() || !IsEnough(record, times.calls(), Now() - begin, min_runs)) {
-    times.BeginRun();
-    const double start = Now();
-    RETURN_IF_ERROR(evaluator.Run(module, arguments).status());
+  double start = begin;
+  while (!record.IsEnough(Now() - begin, options.min_runs)) {
+    start = Now();
+    RETURN_IF_ERROR(threads.Run([&](int64_t number) {
+      const auto device = static_cast<size_t>(number);
+      times[device].BeginRun();
+      return evaluators[device].Run(module, arguments[device]).status();
+    }));
     record.run_ms.push_back(Now() - start);
+    for (const InstructionTimes& own : times) {
+      for (const InstructionTimes::Call& call : own.calls())
+        record.AddCall(operation_of(*call.instruction), call.ms);
+    }
+  }
+  for (size_t device = 0; device < times.size(); ++device) {
+    for (const InstructionTimes::Call& call : times[device].calls()) {
+      record.events.push_back(
+          {operation_of(*call.instruction), call.start_ms - start, call.ms, device});
+    }
   }
   return record;
 }
@@ -180,9 +248,9 @@ std::map<std::string, const Instruction*, std::less<>> ByName(const Module& modu
   return names;
 }
 
-ProfileRow RowOf(const Operation& operation, const Record& record, const Peaks& peaks,
+// `runs`: of any device.
+ProfileRow RowOf(const Operation& operation, double runs, const Peaks& peaks,
                  const Instruction* instruction, const ProgramCost& costs) {
-  const auto runs = static_cast<double>(record.run_ms.size());
   const auto pieces = static_cast<double>(operation.pieces);
   ProfileRow row{operation.name, operation.kind};
   const RunTimes times = Summarise(operation.self_ms);
@@ -227,24 +295,24 @@ void Sort(Profile& profile) {
 }  // namespace
 
 absl::StatusOr<Profile> TakeProfile(Backend& backend, const Executable& executable,
-                                    const std::vector<Literal>& arguments,
-                                    const CompileOptions& options, const RunOptions& run_options,
-                                    int64_t min_runs) {
+                                    const std::vector<std::vector<Literal>>& arguments,
+                                    const CompileOptions& compile, const ProfileOptions& options) {
   const Module& module = executable.module();
-  Profile profile{std::string(backend.name()), std::string(module.name())};
-  ASSIGN_OR_RETURN(profile.peaks, MeasurePeaks(backend, options, NarrowProducts(module)));
+  Profile profile{std::string(backend.name()), std::string(module.name()), options.mesh.devices()};
+  ASSIGN_OR_RETURN(profile.peaks, MeasurePeaks(backend, compile, NarrowProducts(module)));
   Record record;
   if (backend.name() == "interpreter") {
-    ASSIGN_OR_RETURN(record, RecordInstructions(module, arguments, options, run_options, min_runs));
+    ASSIGN_OR_RETURN(record, RecordInstructions(module, arguments, compile, options));
   } else {
-    ASSIGN_OR_RETURN(record, RecordThunks(executable, arguments, run_options, min_runs));
+    ASSIGN_OR_RETURN(record, RecordThunks(executable, arguments, options));
   }
   const auto names = ByName(module);
   const ProgramCost costs(module);
+  const auto runs = static_cast<double>(std::ssize(record.run_ms) * profile.devices);
   double sum = 0;
   for (const Operation& operation : record.operations) {
     const auto found = names.find(operation.name);
-    profile.rows.push_back(RowOf(operation, record, profile.peaks,
+    profile.rows.push_back(RowOf(operation, runs, profile.peaks,
                                  found == names.end() ? nullptr : found->second, costs));
     sum += profile.rows.back().run_ms;
   }

@@ -2,6 +2,8 @@
 // time, and how near that is to what the machine can do. On compiled platforms an operation is what
 // their thunks compute (a fusion, a product, …); the interpreter has all instructions.
 //
+// Of several devices the times are those of all; calls, and the time in a run, are those of one.
+//
 //   $ hlo-run f.hlo --profile
 //   $ hlo-run f.hlo --profile=f.json,f.svg,f.trace.json
 #pragma once
@@ -11,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "backends/backend.h"
+#include "tools/run/device_threads.h"
 #include "tools/run/peaks.h"
 
 namespace hlo {
@@ -40,6 +43,7 @@ struct ProfileEvent {
 struct Profile {
   std::string platform;
   std::string module;
+  int64_t devices = 1;
   int64_t runs = 0;
   double run_ms = 0;  // a whole run, median; the clock is read around each operation
   Peaks peaks;
@@ -48,11 +52,17 @@ struct Profile {
   std::vector<std::string> tracks;  // names of threads
 };
 
-// Runs the prepared arguments at least `min_runs` times; ends after ten seconds all the same.
-// `options`: as the executable was compiled.
+// What runs. At least `min_runs` times; it ends after ten seconds all the same.
+struct ProfileOptions {
+  DeviceMesh mesh;
+  RunOptions run;
+  DeviceLimits limits;
+  int64_t min_runs = 1;
+};
+
+// `arguments`: of each device. `compile`: as the executable was compiled.
 absl::StatusOr<Profile> TakeProfile(Backend& backend, const Executable& executable,
-                                    const std::vector<Literal>& arguments,
-                                    const CompileOptions& options, const RunOptions& run_options,
-                                    int64_t min_runs);
+                                    const std::vector<std::vector<Literal>>& arguments,
+                                    const CompileOptions& compile, const ProfileOptions& options);
 
 }  // namespace hlo

@@ -99,10 +99,10 @@ std::string ProfileJson(const Profile& profile) {
   for (const auto& [type, flops] : profile.peaks.narrow)
     narrow += fmt::format(R"(,"flops_of_{}":{:.6g})", Text(type), flops);
   std::string text = fmt::format(
-      R"({{"schema":1,"platform":{},"module":{},"runs":{},"run_ms":{:.6g},)"
+      R"({{"schema":1,"platform":{},"module":{},"devices":{},"runs":{},"run_ms":{:.6g},)"
       R"("peaks":{{"flops":{:.6g},"memory_bytes":{:.6g},"cache_bytes":{:.6g}{}}},"rows":[)",
-      JsonQuoted(profile.platform), JsonQuoted(profile.module), profile.runs, profile.run_ms,
-      profile.peaks.flops, profile.peaks.bytes, profile.peaks.BytesAt(0), narrow);
+      JsonQuoted(profile.platform), JsonQuoted(profile.module), profile.devices, profile.runs,
+      profile.run_ms, profile.peaks.flops, profile.peaks.bytes, profile.peaks.BytesAt(0), narrow);
   for (const ProfileRow& row : profile.rows) {
     text += text.back() == '[' ? "\n" : ",\n";
     text += fmt::format(R"({{"name":{},"kind":{},"shape":{},"source":{})", JsonQuoted(row.name),

@@ -19,7 +19,6 @@ absl::Status RefuseOneDeviceFlags(const ToolOptions& options, const Module& modu
   const std::pair<bool, std::string_view> kinds[] = {
       {options.first_nan || !options.probe.empty() || !options.isolate.empty(),
        "the values inside are those of"},
-      {!options.profile_files.empty(), "a profile is that of"},
       {!options.reference_command.empty(), "a --reference that is a command is asked for"},
   };
   for (const auto& [is_given, what] : kinds) {
@@ -28,14 +27,6 @@ absl::Status RefuseOneDeviceFlags(const ToolOptions& options, const Module& modu
                        module.name(), devices);
   }
   return absl::OkStatus();
-}
-
-absl::Status RefuseFed(const ToolOptions& options, const Module& module) {
-  if (!options.uses_buffers()) return absl::OkStatus();
-  return Unsupported(SourceLoc(),
-                     "module `{}` has an infeed or outfeed: --donate and --feed do not run those; "
-                     "a parameter or an output takes its place",
-                     module.name());
 }
 
 absl::Status RefuseOneProcessFlags(const ToolOptions& options, bool feeds) {

@@ -14,9 +14,6 @@ bool Feeds(const Module& module);
 absl::Status RefuseOneDeviceFlags(const ToolOptions& options, const Module& module,
                                   int64_t devices);
 
-// Of a module that feeds: what the host gives is not repeated by a loop that goes on.
-absl::Status RefuseFed(const ToolOptions& options, const Module& module);
-
 // Of --distributed: what several processes would do in different ways.
 absl::Status RefuseOneProcessFlags(const ToolOptions& options, bool feeds);
 

@@ -170,8 +170,7 @@ class Runner {
     RETURN_IF_ERROR(Execute(*executable, kept ? arguments : std::move(arguments)));
     located_ = false;
     RETURN_IF_ERROR(Report(*executable, &report_.run));
-    if (!options_.profile_files.empty())
-      RETURN_IF_ERROR(Profile(*backend, *executable, arguments.front()));
+    if (!options_.profile_files.empty()) RETURN_IF_ERROR(Profile(*backend, *executable, arguments));
     if (!options_.trace.empty()) RETURN_IF_ERROR(Trace(*executable, arguments));
     RETURN_IF_ERROR(WriteOutputs());
     if (reference != nullptr) {
@@ -336,8 +335,10 @@ class Runner {
     ASSIGN_OR_RETURN(mesh_, ChooseDevices(*module_, is_given));
     if (mesh_.partitions < partitions) NoteUndivided(partitions);
     if (Feeds(*module_)) {
-      RETURN_IF_ERROR(RefuseFed(options_, *module_));
-      ASSIGN_OR_RETURN(feed_, FeedFiles::Make(options_.infeed, mesh_));
+      ASSIGN_OR_RETURN(feed_, FeedFiles::Make(options_.infeed, outer_mesh(), copies()));
+      if (spmd_) {
+        ASSIGN_OR_RETURN(whole_feed_, FeedFiles::Make(options_.infeed, outer_mesh()));
+      }
     } else if (!options_.infeed.empty() || !options_.outfeed_dir.empty()) {
       return Error("module `{}` has no infeed or outfeed for --infeed and --outfeed-dir",
                    module_->name());
@@ -375,6 +376,8 @@ class Runner {
   // What the user gives and gets: several partitions of one module are one device to him.
   const Module& whole_module() const { return spmd_ ? spmd_->whole() : *module_; }
   DeviceMesh outer_mesh() const { return spmd_ ? spmd_->mesh() : mesh_; }
+  // Devices of the module for one of those.
+  int64_t copies() const { return mesh_.devices() / outer_mesh().devices(); }
   absl::StatusOr<std::vector<Literal>> OuterResults(std::vector<Literal> by_device) const {
     if (!spmd_) return by_device;
     return spmd_->Join(by_device);
@@ -465,10 +468,19 @@ class Runner {
     return WriteResults(options_, results_, outfeed_, outer_mesh());
   }
 
-  // Of the first run: others may follow.
-  void KeepOutfeed() {
-    for (int64_t device = 0; feed_ != nullptr && device < mesh_.devices(); ++device)
-      outfeed_.push_back(feed_->given(device));
+  // What each device of the user has given; its partitions have given the same.
+  std::vector<Outfeed> Given() const {
+    std::vector<Outfeed> given;
+    for (int64_t device = 0; feed_ != nullptr && device < outer_mesh().devices(); ++device)
+      given.push_back(feed_->given(device * copies()));
+    return given;
+  }
+
+  // For the next checkpoint.
+  absl::Status KeepOutfeed() {
+    RETURN_IF_ERROR(WriteOutfeed(Given(), options_.outfeed_dir, outer_mesh()));
+    feed_->Drop();
+    return absl::OkStatus();
   }
 
   // `emitted`: where the texts of --emit go, or null.
@@ -523,14 +535,22 @@ class Runner {
             feed_.get(), distributed_.get()};
   }
 
+  // Of a run of the module, or of another form of it in this process.
+  DeviceLimits LimitsOf(const DeviceMesh& mesh) const {
+    DeviceLimits limits = Limits();
+    if (mesh.devices() == mesh_.devices()) return limits;
+    limits.distributed = nullptr;
+    limits.feed = whole_feed_.get();
+    return limits;
+  }
+
   // On the devices of the module, or of another form of it in this process.
   absl::StatusOr<std::vector<Literal>> RunDevices(const Executable& executable,
                                                   const ArgumentsByDevice& arguments,
                                                   const DeviceMesh& mesh) const {
-    DeviceLimits limits = Limits();
-    if (mesh.devices() != mesh_.devices()) limits.distributed = nullptr;
-    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
-                     DeviceStates::Make(executable, arguments, mesh, ExecutionOptions(), limits));
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<DeviceStates> states,
+        DeviceStates::Make(executable, arguments, mesh, ExecutionOptions(), LimitsOf(mesh)));
     RETURN_IF_ERROR(states->Run());
     return states->Results();
   }
@@ -551,10 +571,13 @@ class Runner {
       loop.checkpoint = options_.checkpoint;
       loop.every = options_.checkpoint_every;
       loop.resume = options_.resume;
+      if (feed_ != nullptr && !options_.outfeed_dir.empty())
+        loop.keep_outfeed = [this] { return KeepOutfeed(); };
       ASSIGN_OR_RETURN(LoopResult run, RunOnBuffers(executable, std::move(arguments), mesh_, loop));
       for (const std::string& note : run.notes) Note("hlo-run: note: " + note);
       report_.run = Summarise({run.milliseconds});
       ASSIGN_OR_RETURN(results_, OuterResults(std::move(run.values)));
+      outfeed_ = Given();
       running_ = located_ = false;
       return absl::OkStatus();
     }
@@ -584,7 +607,7 @@ class Runner {
     report_.outputs_ms = Now() - finish;
     report_.has_transfers = options_.transfers;
     ASSIGN_OR_RETURN(results_, OuterResults(std::move(results)));
-    KeepOutfeed();
+    outfeed_ = Given();  // of the first run: others may follow
     running_ = located_ = false;
     return absl::OkStatus();
   }
@@ -592,7 +615,7 @@ class Runner {
   absl::StatusOr<LoopResult> RunOnBuffers(const Executable& executable, ArgumentsByDevice arguments,
                                           const DeviceMesh& mesh, const LoopOptions& loop) {
     return RunLoop(executable, std::move(arguments), *buffers_, loop,
-                   {mesh, ExecutionOptions(), Limits()}, progress_);
+                   {mesh, ExecutionOptions(), LimitsOf(mesh)}, progress_);
   }
 
   absl::Status Report(const Executable& executable, const RunTimes* run) {
@@ -621,13 +644,16 @@ class Runner {
   }
 
   absl::Status Profile(Backend& backend, const Executable& executable,
-                       const std::vector<Literal>& arguments) {
+                       const ArgumentsByDevice& arguments) {
     const CrashLine line("profiling on platform", options_.platform);
     progress_.Stage("profiling");
-    ASSIGN_OR_RETURN(
-        const hlo::Profile profile,
-        TakeProfile(backend, executable, arguments, CompilerOptions(nullptr), ExecutionOptions(),
-                    options_.iterations > 0 ? options_.iterations : options_.bench_min_runs));
+    running_ = true;
+    const bool is_measured = options_.iterations > 0 && !buffers_;  // else they are steps
+    ProfileOptions profiled{mesh_, ExecutionOptions(), Limits(), options_.bench_min_runs};
+    if (is_measured) profiled.min_runs = options_.iterations;
+    ASSIGN_OR_RETURN(const hlo::Profile profile, TakeProfile(backend, executable, arguments,
+                                                             CompilerOptions(nullptr), profiled));
+    running_ = false;
     progress_.Stage("");
     for (const auto& file : options_.profile_files)
       RETURN_IF_ERROR(WriteFile(file.file, ProfileText(profile, file.form)));
@@ -712,12 +738,13 @@ class Runner {
   // Of --distributed; in this order: the last one goes first.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<DistributedCommunicator> distributed_;
-  std::optional<SpmdRun> spmd_;                // with --spmd
-  std::vector<Literal> results_;               // by device
-  std::unique_ptr<FeedFiles> feed_;            // of modules that feed
-  std::vector<std::vector<Literal>> outfeed_;  // by device, or nothing
-  std::vector<Literal> given_;                 // all of them, for --reference='COMMAND …'
-  bool located_ = false;                       // errors have places in source_
+  std::optional<SpmdRun> spmd_;            // with --spmd
+  std::vector<Literal> results_;           // by device
+  std::unique_ptr<FeedFiles> feed_;        // of modules that feed
+  std::unique_ptr<FeedFiles> whole_feed_;  // with --spmd: of the whole module
+  std::vector<Outfeed> outfeed_;           // by device, or nothing
+  std::vector<Literal> given_;             // all of them, for --reference='COMMAND …'
+  bool located_ = false;                   // errors have places in source_
   bool running_ = false;
   int exit_code_ = kExitOk;
 };

@@ -12,6 +12,7 @@
 #include "lib/support/status.h"
 #include "tools/run/bench.h"
 #include "tools/run/checkpoint.h"
+#include "tools/run/feed_files.h"
 
 namespace hlo {
 namespace {
@@ -61,11 +62,13 @@ class Loop {
         loop_(loop),
         mesh_(devices.mesh),
         options_(devices.options),
+        feed_(devices.limits.feed),
         progress_(progress),
         threads_(executable.module(), devices.mesh, devices.limits) {}
 
   absl::StatusOr<LoopResult> Run(std::vector<std::vector<Literal>> arguments) {
     FindFed();
+    if (feed_ != nullptr) feed_->Restart();
     RETURN_IF_ERROR(Open());
     for (std::vector<Literal>& own : arguments) RETURN_IF_ERROR(Take(std::move(own)));
     RETURN_IF_ERROR(Resume());
@@ -105,7 +108,7 @@ class Loop {
 
   absl::Status Open() {
     if (loop_.checkpoint.empty()) return absl::OkStatus();
-    CheckpointForm form{loop_.module, mesh_, {}};
+    CheckpointForm form{loop_.module, mesh_, {}, feed_ != nullptr};
     for (const Fed& fed : fed_) form.arrays.emplace_back(fed.array, fed.shape);
     ASSIGN_OR_RETURN(folder_, CheckpointFolder::Open(loop_.checkpoint, std::move(form)));
     // Among older ones of higher steps nobody would find those of this loop.
@@ -150,7 +153,7 @@ class Loop {
       }
     }
     result_.notes.push_back(fmt::format("goes on after step {}\n", result_.first_step));
-    return absl::OkStatus();
+    return feed_ != nullptr ? feed_->GoOnAt(found.checkpoint->feeds) : absl::OkStatus();
   }
 
   absl::Status Place(size_t i) {
@@ -165,7 +168,7 @@ class Loop {
 
   absl::Status Step(int64_t step) {
     ShowProgress(step);
-    RETURN_IF_ERROR(threads_.Run(
+    RETURN_IF_ERROR(threads_.GoOn(
         [this](int64_t device) { return StepOf(devices_[static_cast<size_t>(device)]); }));
     const int64_t done = step + 1;
     const bool is_last = done == loop_.steps;
@@ -206,7 +209,10 @@ class Loop {
   }
 
   absl::Status WriteCheckpoint(int64_t step) {
-    Checkpoint checkpoint{step, {}};
+    if (loop_.keep_outfeed) RETURN_IF_ERROR(loop_.keep_outfeed());
+    Checkpoint checkpoint;
+    checkpoint.step = step;
+    if (feed_ != nullptr) checkpoint.feeds = feed_->Positions();
     for (const OneDevice& device : devices_) {
       std::vector<Literal>& arrays = checkpoint.devices.emplace_back();
       for (const Fed& fed : fed_) {
@@ -231,6 +237,7 @@ class Loop {
   const LoopOptions& loop_;
   const DeviceMesh mesh_;
   const RunOptions& options_;
+  FeedFiles* const feed_;  // null: the module does not feed
   Progress& progress_;
   DeviceThreads threads_;
   std::vector<Fed> fed_;  // in the order of the inputs

@@ -3,6 +3,7 @@
 // and outputs of its own; they do a step together, and the next one begins when all have done it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct LoopOptions {
   int64_t every = 0;       // steps from one checkpoint to the next; 0: only after the last one
   bool resume = false;     // from the newest checkpoint, where there is one
   uint64_t module = 0;     // a hash of what runs
+  // Called before each checkpoint: keeps what outfeeds have given by then. May be empty.
+  std::function<absl::Status()> keep_outfeed;
 };
 
 // What runs the loop.

@@ -38,7 +38,7 @@ absl::Status WriteByDevice(absl::Span<const std::vector<Literal>> values,
 }
 
 absl::Status WriteResults(const ToolOptions& options, absl::Span<const Literal> results,
-                          absl::Span<const std::vector<Literal>> outfeed, const DeviceMesh& mesh) {
+                          absl::Span<const Outfeed> outfeed, const DeviceMesh& mesh) {
   std::vector<std::vector<Literal>> arrays;
   for (size_t device = 0; device < results.size(); ++device) {
     arrays.push_back({results[device]});
@@ -46,14 +46,25 @@ absl::Status WriteResults(const ToolOptions& options, absl::Span<const Literal> 
     WriteStdout(DeviceHeading(mesh, static_cast<int64_t>(device)) +
                 OutputText(results[device], options.print_outputs));
     if (!options.outfeed_dir.empty() || outfeed.empty()) continue;
-    for (size_t i = 0; i < outfeed[device].size(); ++i) {
-      WriteStdout(fmt::format("// outfeed {}\n{}", i,
-                              OutputText(outfeed[device][i], options.print_outputs)));
+    int64_t number = outfeed[device].first;
+    for (const Literal& value : outfeed[device].values) {
+      WriteStdout(
+          fmt::format("// outfeed {}\n{}", number++, OutputText(value, options.print_outputs)));
     }
   }
   RETURN_IF_ERROR(WriteOutputFiles(options.outputs, results, mesh));
   RETURN_IF_ERROR(WriteByDevice(arrays, options.output_dir, mesh, "out"));
-  return WriteByDevice(outfeed, options.outfeed_dir, mesh, "outfeed");
+  return WriteOutfeed(outfeed, options.outfeed_dir, mesh);
+}
+
+absl::Status WriteOutfeed(absl::Span<const Outfeed> outfeed, const std::string& directory,
+                          const DeviceMesh& mesh) {
+  for (size_t device = 0; device < outfeed.size() && !directory.empty(); ++device) {
+    const std::string folder = DeviceFolder(directory, mesh, static_cast<int64_t>(device));
+    RETURN_IF_ERROR(
+        WriteArrays(outfeed[device].values, folder, "outfeed", outfeed[device].first_array));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace hlo

@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "lib/eval/in_process_communicator.h"
 #include "lib/types/literal.h"
+#include "tools/run/feed_files.h"
 #include "tools/run/options.h"
 
 namespace hlo {
@@ -25,6 +26,11 @@ absl::Status WriteByDevice(absl::Span<const std::vector<Literal>> values,
 // Prints and writes the result of each device and what it gave to its outfeed, as the options say;
 // `outfeed` is empty where nothing was fed.
 absl::Status WriteResults(const ToolOptions& options, absl::Span<const Literal> results,
-                          absl::Span<const std::vector<Literal>> outfeed, const DeviceMesh& mesh);
+                          absl::Span<const Outfeed> outfeed, const DeviceMesh& mesh);
+
+// What each device gave to its outfeed, as .npy files that are numbered on; an empty `directory`:
+// none.
+absl::Status WriteOutfeed(absl::Span<const Outfeed> outfeed, const std::string& directory,
+                          const DeviceMesh& mesh);
 
 }  // namespace hlo
