@@ -249,19 +249,29 @@ bool ForwardRng(Instruction& rng, const Context& context) {
   return changed;
 }
 
+// Of a result that follows this operand. A scalar that stands for an array of them (of clamp) says
+// nothing but in which manual region it is.
+Sharding ShardingAfter(const Instruction& operand, const Instruction& result) {
+  const Sharding& sharding = *operand.sharding();
+  const bool is_alike = !operand.shape().IsArray() || !result.shape().IsArray() ||
+                        operand.shape().rank() == result.shape().rank();
+  if (is_alike) return sharding;
+  return Sharding::Of(ReplicateAllDims(LeafAt(sharding, 0), result.shape().rank()));
+}
+
 bool ForwardOthers(Instruction& instruction, const Context& context) {
   if (IsElementwise(instruction) && context.may_combine()) {
     bool changed = false;
     for (const Instruction* operand : instruction.operands()) {
       if (!IsSpread(*operand)) continue;
       const bool may_reshard = instruction.operand_count() == 1 && HasOneInnerUser(instruction);
-      changed |= Improve(instruction, *operand->sharding(), {true, may_reshard});
+      changed |= Improve(instruction, ShardingAfter(*operand, instruction), {true, may_reshard});
     }
     return changed;
   }
   const Instruction* operand = RepresentativeOperand(instruction);
   if (operand == nullptr || !IsSpread(*operand)) return false;
-  return Improve(instruction, *operand->sharding(), context.For(instruction));
+  return Improve(instruction, ShardingAfter(*operand, instruction), context.For(instruction));
 }
 
 using ForwardRule = bool (*)(Instruction& instruction, const Context& context);

@@ -86,7 +86,12 @@ ArrayPart Partitioner::As(const ArrayPart& tile, const Placement* placement) {
 }
 
 Parts Partitioner::Divide(Parts parts, Shape whole, const Placements& placements) {
-  if (parts.leaves == placements) return parts;
+  // What stays where it is stays one value: steps of asynchronous operations must.
+  const bool stays =
+      absl::c_equal(parts.leaves, placements, [](const Placement* from, const Placement* to) {
+        return from == to || (to->RegionsRefine(*from) && from->InRegionsOf(*to) == *to);
+      });
+  if (stays) return {parts.value, placements};
   if (!whole.IsTuple()) {
     if (!whole.IsArray()) return {parts.value, placements};
     return {As({parts.value, parts.leaves[0], whole}, placements[0]).value, placements};
