@@ -42,14 +42,26 @@ Literal PadToStatic(const Literal& data, Shape bounds) {
   return Literal::Tuple(std::move(parts));
 }
 
+// Whether the value is all of what a device would have under this shape.
+bool IsHandedOn(const Literal& operand, Shape shape) {
+  return !operand.shape().IsArray() || !shape.IsArray() ||
+         operand.element_count() == shape.element_count() || shape.has_dynamic_dims();
+}
+
 EvalResult EvalAnnotation(EvalContext& c) {
   const Shape shape = c.instruction.shape();
-  const Literal& operand = c.operand(0);
-  if (!operand.shape().IsArray() || !shape.IsArray() ||
-      operand.element_count() == shape.element_count() || shape.has_dynamic_dims())
-    return EvalIdentity(c);
-  return Unsupported(c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices",
-                     c.attrs<CustomCallAttrs>().custom_call_target, operand.shape(), shape);
+  // Markers of Shardy take several values and give the tuple of them.
+  const bool is_of_several = shape.IsTuple() && !c.operand(0).shape().IsTuple() &&
+                             shape.element_count_of_tuple() == c.operand_count();
+  for (int i = 0; i < (is_of_several ? c.operand_count() : 1); ++i) {
+    const Shape declared = is_of_several ? shape.element(i) : shape;
+    if (IsHandedOn(c.operand(i), declared)) continue;
+    return Unsupported(c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices",
+                       c.attrs<CustomCallAttrs>().custom_call_target, c.operand(i).shape(),
+                       declared);
+  }
+  if (!is_of_several) return EvalIdentity(c);
+  return Literal::Tuple(std::move(c.operands));
 }
 
 EvalResult EvalTopKCall(EvalContext& c) {

@@ -15,8 +15,10 @@ Instruction* AnnotatedToPlain(Instruction* call, Rewriter&) {
 
 // (f32[4], s32[]) custom-call(x, y), custom_call_target="__xla_internal_call_marker_before"
 //   =>  tuple(x, y); where the one operand has the shape of the call, the operand
+// The same of markers of Shardy.
 Instruction* MarkerToOperands(Instruction* call, Rewriter& rewriter) {
-  if (!IsCallMarker(call->attrs<CustomCallAttrs>().custom_call_target)) return nullptr;
+  const std::string_view target = call->attrs<CustomCallAttrs>().custom_call_target;
+  if (!IsCallMarker(target) && !IsIdentityCustomCall(target)) return nullptr;
   if (call->operand_count() == 1 && Compatible(call->operand(0)->shape(), call->shape()))
     return call->operand(0);
   if (!Compatible(Shape::Tuple(call->operand_shapes()), call->shape())) return nullptr;
