@@ -323,7 +323,8 @@ class Runner {
     if (options_.spmd) {
       progress_.Stage("partitioning");
       if (options_.single_shard.empty()) {
-        ASSIGN_OR_RETURN(spmd_, SpmdRun::Make(*module_));
+        ASSIGN_OR_RETURN(const std::vector<BufferPlan::Feed> feeds, WholeFeeds());
+        ASSIGN_OR_RETURN(spmd_, SpmdRun::Make(*module_, feeds));
       } else {
         RETURN_IF_ERROR(DivideByShardings(*module_));
       }
@@ -407,6 +408,15 @@ class Runner {
     RETURN_IF_ERROR(VerifyRunnable(*module_));
     extra_verify_ms_ = Now() - start - extra_passes_ms_;
     return absl::OkStatus();
+  }
+
+  // What --feed= says of a module that has not been divided yet.
+  absl::StatusOr<std::vector<BufferPlan::Feed>> WholeFeeds() const {
+    if (options_.feed.empty()) return std::vector<BufferPlan::Feed>();
+    const std::unique_ptr<Module> whole = module_->Clone();
+    ASSIGN_OR_RETURN(BufferPlan plan, MakeBufferPlan(*whole, options_.donate, options_.feed,
+                                                     std::max<int64_t>(options_.iterations, 1)));
+    return std::move(plan.feeds);
   }
 
   // What --donate= and --feed= say of this module, and what it is allowed by them.

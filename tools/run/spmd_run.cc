@@ -48,6 +48,25 @@ void AppendLeaves(const Instruction& holder, const Sharding& sharding,
   }
 }
 
+Sharding ShardingOf(const Instruction& instruction) {
+  return instruction.sharding() == nullptr ? Sharding::Replicated() : *instruction.sharding();
+}
+
+void DivideFedResults(Module& module, const std::vector<BufferPlan::Feed>& feeds) {
+  Instruction& root = *module.entry()->root();
+  if (feeds.empty() || root.opcode() == Opcode::kParameter) return;
+  std::vector<DividedLeaf> inputs, outputs;
+  for (const Instruction* parameter : module.entry()->parameters())
+    AppendLeaves(*parameter, ShardingOf(*parameter), inputs);
+  AppendLeaves(root, ShardingOf(root), outputs);
+  for (const BufferPlan::Feed& feed : feeds)
+    outputs[feed.output].sharding = inputs[feed.input].sharding;
+  std::vector<Sharding::Leaf> leaves;
+  for (const DividedLeaf& output : outputs) leaves.push_back(output.sharding);
+  root.mutable_extras().sharding = root.shape().IsTuple() ? Sharding::Tuple(std::move(leaves))
+                                                          : Sharding::Of(std::move(leaves[0]));
+}
+
 }  // namespace
 
 const Instruction* FirstDivided(const Module& module) {
@@ -94,23 +113,27 @@ absl::StatusOr<int64_t> PartitionsByMesh(const Module& module, int64_t given) {
   return devices;
 }
 
-absl::Status DivideByShardings(Module& module) {
+absl::Status DivideByShardings(Module& module, const std::vector<BufferPlan::Feed>& feeds) {
   if (module.config().num_partitions == 1) {
     return Error("module `{}` has one partition: nothing is to be divided (--num-partitions=P)",
                  module.name());
   }
-  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("spmd"));
+  ASSIGN_OR_RETURN(Pipeline pipeline, ParsePipeline("spmd"));
+  const Pipeline partitioner = {std::move(pipeline.back())};
+  pipeline.pop_back();
   PassContext context;
   RETURN_IF_ERROR(RunPipeline(pipeline, module, context).status());
+  DivideFedResults(module, feeds);
+  RETURN_IF_ERROR(RunPipeline(partitioner, module, context).status());
   return VerifyRunnable(module);
 }
 
-absl::StatusOr<SpmdRun> SpmdRun::Make(Module& module) {
+absl::StatusOr<SpmdRun> SpmdRun::Make(Module& module, const std::vector<BufferPlan::Feed>& feeds) {
   SpmdRun run;
   run.whole_ = module.Clone();
   run.whole_->config().num_partitions = 1;
   run.partitions_ = module.config().num_partitions;
-  RETURN_IF_ERROR(DivideByShardings(module));
+  RETURN_IF_ERROR(DivideByShardings(module, feeds));
   run.result_ = *module.config().spmd_output_sharding;
   return run;
 }

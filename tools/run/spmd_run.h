@@ -19,8 +19,9 @@ namespace hlo {
 // number fits no mesh.
 absl::StatusOr<int64_t> PartitionsByMesh(const Module& module, int64_t given);
 
-// Makes `module` the program of each of its partitions, after propagating its shardings.
-absl::Status DivideByShardings(Module& module);
+// Makes `module` the program of each of its partitions, after propagating its shardings. Results
+// that are fed back are divided as what they are fed to.
+absl::Status DivideByShardings(Module& module, const std::vector<BufferPlan::Feed>& feeds = {});
 
 // The first instruction whose sharding divides a value among several devices, or null.
 const Instruction* FirstDivided(const Module& module);
@@ -28,7 +29,7 @@ const Instruction* FirstDivided(const Module& module);
 class SpmdRun {
  public:
   // Divides `module`.
-  static absl::StatusOr<SpmdRun> Make(Module& module);
+  static absl::StatusOr<SpmdRun> Make(Module& module, const std::vector<BufferPlan::Feed>& feeds);
 
   // What it was: one partition, which has everything.
   const Module& whole() const { return *whole_; }
