@@ -55,11 +55,11 @@ Batches BatchesOf(const std::vector<size_t>& sizes, size_t most) {
 
 class LlvmKernelCompiler final : public KernelCompiler {
  public:
-  LlvmKernelCompiler(std::unique_ptr<Jit> jit, KernelTexts edited, bool has_f16c, ThreadPool& pool,
+  LlvmKernelCompiler(std::unique_ptr<Jit> jit, KernelTexts edited, IsaLevel level, ThreadPool& pool,
                      const CompileOptions& options)
       : jit_(std::move(jit)),
         edited_(std::move(edited)),
-        has_f16c_(has_f16c),
+        level_(level),
         pool_(pool),
         options_(options) {}
 
@@ -81,7 +81,9 @@ class LlvmKernelCompiler final : public KernelCompiler {
     SetSymbols(loops, unique);
     RETURN_IF_ERROR(edited_.CheckNames(symbols_));
     const auto emit_into = [&](size_t n, llvm::Module& module) -> absl::StatusOr<llvm::Function*> {
-      tile::EmitOptions emit{has_f16c_, {}};
+      tile::EmitOptions emit;
+      emit.has_f16c = level_ >= IsaLevel::kAvx2;
+      emit.has_gathers = level_ >= IsaLevel::kAvx512;
       if (n >= loops.size()) emit.checked = unique[n - loops.size()]->checked;
       return n < loops.size() ? tile::EmitProgram(loops[n].program, SymbolOf(n), emit, module)
                               : tile::EmitLlvm(unique[n - loops.size()]->plan->kernel, SymbolOf(n),
@@ -273,7 +275,7 @@ class LlvmKernelCompiler final : public KernelCompiler {
 
   std::unique_ptr<Jit> jit_;
   KernelTexts edited_;
-  bool has_f16c_;
+  IsaLevel level_;
   ThreadPool& pool_;
   const CompileOptions& options_;
   std::vector<std::string> symbols_;  // by number
@@ -308,7 +310,7 @@ absl::StatusOr<std::unique_ptr<KernelCompiler>> MakeLlvmKernelCompiler(
     ASSIGN_OR_RETURN(edited, KernelTexts::Read(options.start->file, options.start->text));
   }
   return std::unique_ptr<KernelCompiler>(std::make_unique<LlvmKernelCompiler>(
-      std::move(jit), std::move(edited), host.level >= IsaLevel::kAvx2, pool, options));
+      std::move(jit), std::move(edited), host.level, pool, options));
 }
 
 std::unique_ptr<KernelCompiler> MakeEvaluatedKernels() {

@@ -136,7 +136,7 @@ class Fuser {
       group.has_reduce = true;
       group.row_size = RowSize(*instruction);
     }
-    if (instruction->opcode() == Opcode::kConcatenate) {
+    if (instruction->opcode() == Opcode::kConcatenate && !IsIndexVector(*instruction)) {
       group.has_rolls = true;
       AddBordersOf(*instruction, target, group.borders);
     } else {
@@ -445,7 +445,9 @@ class Fuser {
                               : target_.keeps_rows && ReduceMayJoinLoops(instruction, *group.root)))
       return false;
     if (opcode == Opcode::kReduce && MovesElements(group.members)) return false;
-    if (opcode == Opcode::kConcatenate && !MayJoinAsRoll(instruction, number)) return false;
+    if (opcode == Opcode::kConcatenate && !IsIndexVector(instruction) &&
+        !MayJoinAsRoll(instruction, number))
+      return false;
     if (opcode != Opcode::kConcatenate && IsRolledIn(instruction, number)) return false;
     if (ReadsUpdated(instruction, *group.root)) return false;
     if (IsComputedTooOften(instruction, number)) return false;

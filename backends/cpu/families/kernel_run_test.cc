@@ -38,6 +38,7 @@ std::unique_ptr<CompiledCode> CompileKernel(const tile::Kernel& kernel, std::str
   const auto module = TestJit().NewModule(context, "test");
   tile::EmitOptions options;
   options.has_f16c = DetectHost()->level >= IsaLevel::kAvx2;
+  options.has_gathers = DetectHost()->level >= IsaLevel::kAvx512;
   auto function = tile::EmitLlvm(kernel, "kernel", options, *module);
   if (!function.ok()) {
     problem = std::string(function.status().message());
@@ -191,6 +192,7 @@ std::string KernelAssembly(std::string_view hlo, std::string_view cpu, int vecto
   const auto module = (*jit)->NewModule(context, "test");
   tile::EmitOptions emit;
   emit.has_f16c = vector_bytes >= 32;
+  emit.has_gathers = vector_bytes >= 64;
   auto function = tile::EmitLlvm(plan->kernel, "kernel", emit, *module);
   if (!function.ok()) return std::string(function.status().message());
   (*jit)->SetUpFunction(**function);

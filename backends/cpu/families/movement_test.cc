@@ -110,5 +110,28 @@ ENTRY main {
   CHECK(text.find("loop", text.find("loop") + 1) == std::string::npos);
 }
 
+TEST_CASE("lanes are gathered in one instruction where there is one", "[cpu][movement]") {
+  const auto assembly_of = [](std::string_view type, std::string_view cpu, int vector_bytes) {
+    const std::string hlo = fmt::format(R"(
+HloModule m
+ENTRY main {{
+  x = {0}[90] parameter(0)
+  i = s32[64] parameter(1)
+  ROOT r = {0}[64] gather(x, i), offset_dims={{}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1}}
+}})",
+                                        type);
+    return KernelAssembly(hlo, cpu, vector_bytes);
+  };
+  const auto gathers = [](const std::string& assembly) {
+    return assembly.find("gather") != std::string::npos;
+  };
+  CHECK(gathers(assembly_of("f32", "x86-64-v4", 64)));
+  CHECK(gathers(assembly_of("s64", "x86-64-v4", 64)));
+  CHECK(gathers(assembly_of("c64", "x86-64-v4", 64)));
+  CHECK_FALSE(gathers(assembly_of("bf16", "x86-64-v4", 64)));
+  CHECK_FALSE(gathers(assembly_of("c128", "x86-64-v4", 64)));
+  CHECK_FALSE(gathers(assembly_of("f32", "x86-64-v3", 32)));
+}
+
 }  // namespace
 }  // namespace hlo::cpu

@@ -25,7 +25,8 @@ namespace hlo::cpu::tile {
 using KernelFunction = void(void** buffers, int64_t begin, int64_t end, void* scratch);
 
 struct EmitOptions {
-  bool has_f16c = true;  // the processor converts between f16 and f32
+  bool has_f16c = true;      // the processor converts between f16 and f32
+  bool has_gathers = false;  // it loads lanes from anywhere faster than one by one
   // Accesses of the nodes that are marked (`checked` by number; none when it is empty) ask a Watch
   // (watch.h), whose address stands after the last of `buffers`; the code returns at the first that
   // is not allowed. Needs the symbols of watch.h.
