@@ -77,10 +77,35 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
   return SecondsOf(cost, RatesOf("cpu"), std::max(1, options.vector_bytes / 4)) * 1e9;
 }
 
+namespace {
+
+// Whether a result of its own is worth more than the memory that it takes: costly elements that
+// fill no whole vectors are computed one by one where a kernel writes over what it reads, with its
+// last vector where it does not (README.md).
+bool WantsOwnResult(const Instruction& fusion) {
+  constexpr int64_t kLanes = 16;           // of the widest vectors
+  constexpr int64_t kMostElements = 2048;  // that a loop copies into its state in less time
+  int64_t elements = 0;
+  ForEachLeaf(fusion.shape(), [&](Shape leaf, const ShapeIndex&) {
+    if (leaf.IsArray()) elements = std::max(elements, leaf.element_count());
+  });
+  if (elements < kLanes / 2 || elements > kMostElements) return false;
+  const auto body = BodyOf(fusion);
+  const bool is_cut = std::any_of(body.begin(), body.end(), [](const Instruction* i) {
+    return i->opcode() == Opcode::kConcatenate || i->opcode() == Opcode::kPad;
+  });
+  const int64_t lanes = elements < kLanes ? kLanes / 2 : kLanes;
+  return (is_cut || elements % lanes != 0) &&
+         std::any_of(body.begin(), body.end(), [](const Instruction* i) { return IsCostly(*i); });
+}
+
+}  // namespace
+
 BufferPairs KernelInPlacePairs(const Instruction& fusion) {
   BufferPairs pairs = UpdatePairs(fusion);
   if (RootOf(fusion)->opcode() == Opcode::kScatter) return pairs;
   if (CumulativeWindowOf(fusion)) return CumulativePairs(fusion);
+  if (WantsOwnResult(fusion)) return pairs;
   const BufferPairs same = SamePlacePairs(fusion);
   pairs.insert(pairs.end(), same.begin(), same.end());
   return pairs;
