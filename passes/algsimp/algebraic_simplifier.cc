@@ -144,6 +144,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   add(algsimp::StructureRules());
   AddShapeRules(options, allowed, rules_);
   add(algsimp::MovementRules());
+  add(algsimp::SliceOfConcatRules(/*keeps_shared=*/options.exact));
   if (options.enable_dynamic_update_slice_to_pad_replacement) add(algsimp::UpdateToPadRules());
   add(algsimp::DynamicSliceRules());
   if (!fixed) add(algsimp::FreeDynamicSliceRules());

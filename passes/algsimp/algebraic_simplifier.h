@@ -28,7 +28,8 @@ namespace hlo {
 struct AlgebraicSimplifierOptions {
   // Layouts are fixed: only rules that keep them.
   bool is_layout_sensitive = false;
-  // Only rules that keep every bit, and only in computations whose arrays have known sizes.
+  // Only rules that keep every bit and make no more arrays, and only in computations whose arrays
+  // have known sizes.
   bool exact = false;
   bool run_to_fixed_point = true;  // until nothing is left to do
   bool rewrite_reshape_transpose_as_slice_concatenate = true;

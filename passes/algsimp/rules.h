@@ -24,6 +24,7 @@ std::span<const Rule> LateShapeRules();  // reshape, after those that undo what 
 std::span<const Rule> TransposeRules();
 std::span<const Rule> LateTransposeRules();  // after those of dots
 std::span<const Rule> MovementRules();       // slice, concatenate, pad
+std::span<const Rule> SliceOfConcatRules(bool keeps_shared);
 std::span<const Rule> DynamicSliceRules();
 std::span<const Rule> LateDynamicSliceRules();  // after DynamicSliceToSliceRules
 std::span<const Rule> ReduceRules();

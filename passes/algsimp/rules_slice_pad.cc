@@ -110,30 +110,48 @@ Instruction* ConcatLike(Rewriter& rewriter, const Instruction* concat,
                               concat->attrs_ptr());
 }
 
-// slice(concatenate(…)) that touches fewer operands  =>  slice of those
-Instruction* SliceOfConcat(Instruction* slice, Rewriter& rewriter) {
-  Instruction* concat = slice->operand(0);
-  if (concat->opcode() != Opcode::kConcatenate || !IsUnstrided(slice)) return nullptr;
+// The operands of a concatenation that elements in `range` of its dimension are of, and where the
+// first of them begins.
+std::pair<std::vector<Instruction*>, int64_t> OperandsIn(const Instruction* concat,
+                                                         const SliceRange& range) {
   const auto dim = static_cast<int>(ConcatDim(concat));
-  SliceRanges ranges = Ranges(slice);
-  SliceRange& cut = ranges[static_cast<size_t>(dim)];
   std::vector<Instruction*> touched;
   int64_t at = 0;
   int64_t first = 0;
   for (Instruction* part : concat->operands()) {
     const int64_t end = at + part->shape().dim(dim);
-    if (end > cut.start && at < cut.limit) {
+    if (end > range.start && at < range.limit) {
       if (touched.empty()) first = at;
       touched.push_back(part);
     }
     at = end;
   }
+  return {std::move(touched), first};
+}
+
+// slice(concatenate(…)) that touches fewer operands  =>  slice of those
+Instruction* SliceOfConcat(Instruction* slice, Rewriter& rewriter) {
+  Instruction* concat = slice->operand(0);
+  if (concat->opcode() != Opcode::kConcatenate || !IsUnstrided(slice)) return nullptr;
+  const auto dim = static_cast<size_t>(ConcatDim(concat));
+  SliceRanges ranges = Ranges(slice);
+  SliceRange& cut = ranges[dim];
+  const auto [touched, first] = OperandsIn(concat, cut);
   if (touched.empty() || static_cast<int>(touched.size()) == concat->operand_count())
     return nullptr;
   cut.start -= first;
   cut.limit -= first;
   Instruction* x = touched.size() == 1 ? touched[0] : ConcatLike(rewriter, concat, touched);
   return Compatible(x->shape(), slice->shape()) ? x : SliceLike(rewriter, x, ranges);
+}
+
+// The same, unless it makes one array more: what several slices of a padded image read is one.
+Instruction* SliceOfOwnConcat(Instruction* slice, Rewriter& rewriter) {
+  const Instruction* concat = slice->operand(0);
+  if (concat->opcode() != Opcode::kConcatenate) return nullptr;
+  const SliceRange& cut = Ranges(slice)[static_cast<size_t>(ConcatDim(concat))];
+  if (!concat->has_one_user() && OperandsIn(concat, cut).first.size() > 1) return nullptr;
+  return SliceOfConcat(slice, rewriter);
 }
 
 // slice(reshape(x)) of rows of dimension 0 that are rows of x's dimension 0
@@ -371,13 +389,16 @@ constexpr Rule kMovementRules[] = {
     {"slice-of-pad", Opcode::kSlice, kExact, SliceOfPad},
     {"slice-of-slice", Opcode::kSlice, kExact, SliceOfSlice},
     {"slice-of-broadcast", Opcode::kSlice, kExact, SliceOfBroadcast},
-    {"slice-of-concatenate", Opcode::kSlice, kExact, SliceOfConcat},
     {"slice-of-reverse", Opcode::kSlice, kExact, SliceOfReverse},
     {"concatenate-of-one", Opcode::kConcatenate, kExact, ConcatOfOne},
     {"pad-of-nothing", Opcode::kPad, kExact, PadOfNothing},
     {"pad-interior", Opcode::kPad, kExact, PadInterior},
     {"pad-of-broadcast", Opcode::kPad, kExact, PadOfBroadcast},
 };
+constexpr Rule kSliceOfConcatRules[] = {
+    {"slice-of-concatenate", Opcode::kSlice, kExact, SliceOfConcat}};
+constexpr Rule kSliceOfOwnConcatRules[] = {
+    {"slice-of-concatenate", Opcode::kSlice, kExact, SliceOfOwnConcat}};
 constexpr Rule kFreeConcatRules[] = {
     {"concatenate-of-concatenate", Opcode::kConcatenate, kExact, ConcatOfConcat},
     {"concatenate-of-slices", Opcode::kConcatenate, kExact, ConcatOfSlices},
@@ -391,6 +412,9 @@ constexpr Rule kNegativePaddingRules[] = {{"pad-negative", Opcode::kPad, kExact,
 }  // namespace
 
 std::span<const Rule> MovementRules() { return kMovementRules; }
+std::span<const Rule> SliceOfConcatRules(bool keeps_shared) {
+  return keeps_shared ? std::span<const Rule>(kSliceOfOwnConcatRules) : kSliceOfConcatRules;
+}
 std::span<const Rule> FreeConcatRules() { return kFreeConcatRules; }
 std::span<const Rule> SliceOfReshapeRules() { return kSliceOfReshapeRules; }
 std::span<const Rule> NegativePaddingRules() { return kNegativePaddingRules; }
