@@ -183,6 +183,7 @@ absl::StatusOr<std::unique_ptr<DotKernel>> MakeDot(const DotSpec& asked, const H
   if (SumCount(spec) == 0 || spec.m == 0 || spec.n == 0 || BatchCount(spec) == 0) {
     return std::make_unique<EmptyDot>(spec);
   }
+  if (ComplexDotSuits(spec)) return MakeComplexDot(spec, host);
   const std::optional<DotTypes> types = DirectTypes(spec.lhs_type, spec.rhs_type, spec.out_type);
   const bool by_table = !spec.outer_k.empty();
   if (!types || (by_table && (types->lhs != StoredAs::kSame || types->rhs != StoredAs::kSame)))

@@ -89,7 +89,7 @@ class DotKernel {
     return std::unique_ptr<KernelState>();
   }
 
-  // Which implementation this is, for dumps: "gemm", "gemv", "converted", "zero".
+  // Which implementation this is, for dumps: "gemm", "gemv", "complex", "converted", "zero".
   virtual std::string_view engine() const = 0;
 };
 

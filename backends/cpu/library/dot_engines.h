@@ -82,6 +82,10 @@ int64_t SumCount(const DotSpec& spec);
 bool GemvSuits(const DotSpec& spec, const DotTypes& types);
 std::unique_ptr<DotKernel> MakeGemv(const DotSpec& spec, const DotTypes& types, const Host& host);
 
+// Complex numbers, as one real product. `Suits` says whether it applies.
+bool ComplexDotSuits(const DotSpec& spec);
+absl::StatusOr<std::unique_ptr<DotKernel>> MakeComplexDot(const DotSpec& spec, const Host& host);
+
 // Any element types: converts operands into scratch memory, multiplies there, converts the result.
 absl::StatusOr<std::unique_ptr<DotKernel>> MakeConvertedDot(const DotSpec& spec, const Host& host);
 

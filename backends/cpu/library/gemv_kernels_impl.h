@@ -59,51 +59,76 @@ Vector<float> LoadFloats(const Stored* p) {
   return Load(elements);
 }
 
-float SumOf(Vector<float> v) {
-  float lanes[VectorOf<float>::kLanes];
-  Store(lanes, v);
-  for (int width = VectorOf<float>::kLanes / 2; width >= 1; width /= 2) {
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+// The sum of the lanes, halves first. Parts of four lanes stay vectors: lanes one by one would take
+// longer than a short row.
+inline float SumOf(Vector<float> v) {
+  typedef float Four __attribute__((vector_size(16)));
+  constexpr int kParts = VectorOf<float>::kLanes / 4;
+  Four parts[kParts];
+  __builtin_memcpy(parts, &v, sizeof(v));
+#pragma GCC unroll 4
+  for (int width = kParts / 2; width >= 1; width /= 2) {
+#pragma GCC unroll 4
+    for (int p = 0; p < width; ++p) parts[p] += parts[p + width];
   }
-  return lanes[0];
+  return (parts[0][0] + parts[0][2]) + (parts[0][1] + parts[0][3]);
 }
 
-// Several sums hide the latency of the adds; they are combined in a fixed order.
+// Elements of several vectors and rows of the matrix, each read once for all products that it is
+// part of. Two sums for each product hide the latency of the adds; they are combined in a fixed
+// order, which does not depend on the number of rows.
+template <class Stored, int kCount, int kRows>
+__attribute__((always_inline)) inline void Rows(int64_t k, const float* x, int64_t x_stride,
+                                                const Stored* m, int64_t stride, float* out,
+                                                int64_t out_stride) {
+  constexpr int kLanes = VectorOf<float>::kLanes;
+  constexpr int kSums = 2;
+  Vector<float> sums[kCount][kRows][kSums];
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int s = 0; s < kSums; ++s) sums[v][r][s] = Vector<float>{};
+    }
+  }
+  int64_t i = 0;
+  for (; i + kSums * kLanes <= k; i += kSums * kLanes) {
+#pragma GCC unroll 2
+    for (int s = 0; s < kSums; ++s) {
+      const int64_t at = i + s * kLanes;
+      Vector<float> factors[kCount];
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount; ++v) factors[v] = Load(x + v * x_stride + at);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const Vector<float> element = LoadFloats(m + r * stride + at);
+#pragma GCC unroll 4
+        for (int v = 0; v < kCount; ++v) sums[v][r][s] += factors[v] * element;
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      float tail = 0;
+      for (int64_t t = i; t < k; ++t) tail += x[v * x_stride + t] * Read(m[r * stride + t]);
+      out[v * out_stride + r] = SumOf(sums[v][r][0] + sums[v][r][1]) + tail;
+    }
+  }
+}
+
 template <class Stored, int kCount>
 void ByRow(int64_t n, int64_t k, const float* x, int64_t x_stride, const void* matrix,
            int64_t stride, float* out, int64_t out_stride) {
-  constexpr int kLanes = VectorOf<float>::kLanes;
-  constexpr int kSums = kCount == 1 ? 4 : 2;
+  constexpr int kRows = kCount <= 2 ? 4 / kCount : 1;
   const Stored* m = static_cast<const Stored*>(matrix);
-  for (int64_t j = 0; j < n; ++j) {
-    const Stored* row = m + j * stride;
-    Vector<float> sums[kCount][kSums];
-#pragma GCC unroll 4
-    for (int v = 0; v < kCount; ++v) {
-#pragma GCC unroll 4
-      for (int s = 0; s < kSums; ++s) sums[v][s] = Vector<float>{};
-    }
-    int64_t i = 0;
-    for (; i + kSums * kLanes <= k; i += kSums * kLanes) {
-#pragma GCC unroll 4
-      for (int s = 0; s < kSums; ++s) {
-        const Vector<float> element = LoadFloats(row + i + s * kLanes);
-#pragma GCC unroll 4
-        for (int v = 0; v < kCount; ++v) {
-          sums[v][s] += Load(x + v * x_stride + i + s * kLanes) * element;
-        }
-      }
-    }
-#pragma GCC unroll 4
-    for (int v = 0; v < kCount; ++v) {
-      float tail = 0;
-      for (int64_t t = i; t < k; ++t) tail += x[v * x_stride + t] * Read(row[t]);
-      Vector<float> total = sums[v][0];
-#pragma GCC unroll 4
-      for (int s = 1; s < kSums; ++s) total += sums[v][s];
-      out[v * out_stride + j] = SumOf(total) + tail;
-    }
-  }
+  int64_t j = 0;
+  for (; j + kRows <= n; j += kRows)
+    Rows<Stored, kCount, kRows>(k, x, x_stride, m + j * stride, stride, out + j, out_stride);
+  for (; j < n; ++j)
+    Rows<Stored, kCount, 1>(k, x, x_stride, m + j * stride, stride, out + j, out_stride);
 }
 
 template <class Stored>
