@@ -122,8 +122,9 @@ void AddConvolutionLayouts(const Instruction& instruction, const GpuLayoutOption
   };
   set_operand(0, kind->lhs);
   set_operand(1, kind->rhs);
-  // What is added to the result, element by element; a bias has one dimension.
-  for (int i = 2; i < instruction.operand_count(); ++i) {
+  // What a call adds to the result, element by element; a bias has one dimension.
+  const bool adds = instruction.opcode() == Opcode::kCustomCall;
+  for (int i = 2; adds && i < instruction.operand_count(); ++i) {
     const Shape added = instruction.operand(i)->shape();
     if (added.IsArray() && added.rank() == value.rank()) set_operand(i, kind->result);
   }
