@@ -274,7 +274,8 @@ void NarrowPlaces::JoinAsync(const Instruction& instruction) {
 
 bool NarrowPlaces::SetWide(const Instruction& instruction) {
   bool changed = false;
-  for (int64_t i = 0; i < LeafCount(instruction.shape()); ++i) changed |= SetWide(instruction, i);
+  for (int64_t i = 0, count = LeafCount(instruction.shape()); i < count; ++i)
+    changed |= SetWide(instruction, i);
   return changed;
 }
 
@@ -397,7 +398,7 @@ bool NarrowPlaces::CheckPassedOn(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kWhile || CallsRegion(instruction)) return false;
   // What it starts with is copied if it is wide.
   bool changed = false;
-  for (int64_t i = 0; i < LeafCount(instruction.shape()); ++i)
+  for (int64_t i = 0, count = LeafCount(instruction.shape()); i < count; ++i)
     if (!IsNarrow(instruction, i)) changed |= SetWide(*instruction.operand(0), i);
   return changed;
 }
@@ -420,13 +421,13 @@ bool NarrowPlaces::CheckFusion(const Instruction& fusion) {
       for (const Instruction* operand : fusion.operands()) changed |= SetWide(*operand);
     }
   }
-  for (int64_t i = 0; i < LeafCount(fusion.shape()); ++i)
+  for (int64_t i = 0, count = LeafCount(fusion.shape()); i < count; ++i)
     if (!IsNarrow(fusion, i)) changed |= SetWide(*fused.root(), i);
   return changed;
 }
 
 bool NarrowPlaces::AnyNarrow(const Instruction& instruction) {
-  for (int64_t i = 0; i < LeafCount(instruction.shape()); ++i)
+  for (int64_t i = 0, count = LeafCount(instruction.shape()); i < count; ++i)
     if (IsNarrow(instruction, i)) return true;
   return false;
 }
@@ -434,10 +435,10 @@ bool NarrowPlaces::AnyNarrow(const Instruction& instruction) {
 // Inside a fusion, bf16 that neither comes from outside nor goes there saves nothing.
 bool NarrowPlaces::Revert(const Computation& fused) {
   absl::flat_hash_set<size_t> given;
-  for (int64_t i = 0; i < LeafCount(fused.root()->shape()); ++i)
+  for (int64_t i = 0, count = LeafCount(fused.root()->shape()); i < count; ++i)
     given.insert(Find(first_.at(fused.root()) + static_cast<size_t>(i)));
   const auto is_given = [&](const Instruction& instruction) {
-    for (int64_t i = 0; i < LeafCount(instruction.shape()); ++i)
+    for (int64_t i = 0, count = LeafCount(instruction.shape()); i < count; ++i)
       if (given.contains(Find(first_.at(&instruction) + static_cast<size_t>(i)))) return true;
     return false;
   };
