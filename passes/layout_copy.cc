@@ -21,6 +21,7 @@ Instruction* CopyWithLayouts(Instruction* value, Shape shape) {
   HLO_DCHECK(Compatible(value->shape(), shape));
   if (value->shape().WithMissingLayoutsFilled() == shape.WithMissingLayoutsFilled()) return value;
   Builder b(value->parent());
+  b.set_origin(value);
   if (shape.IsArray()) {
     Instruction* copy = b.Copy(value);
     copy->set_shape(shape);

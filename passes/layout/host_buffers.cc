@@ -144,9 +144,10 @@ void HostBuffers::Allocate(const HostEdge& edge) {
     const Shape shape = WithMemorySpace(broadcast->shape(), {}, kHostMemorySpace);
     CustomCallAttrs attrs;
     attrs.custom_call_target = std::string(kAllocateBuffer);
+    Builder builder(computation);
+    builder.set_origin(broadcast);
     Instruction* const buffer =
-        Builder(computation)
-            .OpWithShape(Opcode::kCustomCall, shape, {}, AttrsPtr::Make(std::move(attrs)));
+        builder.OpWithShape(Opcode::kCustomCall, shape, {}, AttrsPtr::Make(std::move(attrs)));
     walk_.Mark({buffer, {}});
     edge.Redirect(buffer);
   } else {

@@ -3,6 +3,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/custom_call.h"
+#include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
@@ -50,9 +51,8 @@ absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& c
         if (instruction->is_root()) computation->set_root(empty);
         continue;
       }
-      if (instruction->sharding() != nullptr)
-        empty->mutable_extras().sharding = *instruction->sharding();
-      computation->Replace(instruction, empty);
+      if (instruction->metadata() != OpMetadata()) empty->set_metadata(instruction->metadata());
+      ReplaceKeepingExtras(instruction, empty, empty->id());
     }
   }
   return changed;
