@@ -164,7 +164,10 @@ class ComputationFuser {
   bool FusesOnAllPaths(const Instruction& producer, const Instruction& consumer) {
     if (&producer == &consumer) return true;
     if (const auto it = verdicts_.find(&consumer); it != verdicts_.end()) return it->second;
-    bool fuses = CanBeFused(consumer);
+    // A tuple of thousands, say, need not be looked through for the operand that it does not take.
+    bool fuses =
+        CanBeFused(consumer) &&
+        (consumer.IsFusion() || consumer.opcode() == Opcode::kDot || CanBeInLoop(consumer));
     for (int i = 0; fuses && i < consumer.operand_count(); ++i) {
       const Instruction* operand = consumer.operand(i);
       if (operand != &producer && !reached_.Has(operand)) continue;

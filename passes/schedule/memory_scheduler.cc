@@ -86,7 +86,10 @@ class Schedules {
         made_bytes_(instructions_.size(), 0),
         reads_(instructions_.size()),
         handed_(instructions_.size(), 0),
-        touches_(instructions_.size()) {
+        touches_(instructions_.size()),
+        elements_of_(instructions_.size()),
+        element_counts_(instructions_.size(), 0),
+        tuples_of_(0) {
     const size_t count = instructions_.size();
     stamp_.assign(count, 0);
     for (Number i = 0; i < count; ++i) {
@@ -193,8 +196,7 @@ class Schedules {
     Sequence sequence;
     while (const std::optional<Number> next = ready.TakeBest()) {
       sequence.push_back(*next);
-      bool is_last_use = false;
-      for (const Number value : touches_[*next]) is_last_use |= --ready.uses[value] == 1;
+      const bool is_last_use = ready.TouchValues(*next);
       for (const Number waiting : Waiting(*next)) {
         if (--ready.missing[waiting] == 0) ready.Put(waiting);
       }
@@ -241,8 +243,9 @@ class Schedules {
    public:
     explicit ReadyList(const Schedules& of)
         : missing(of.Missing()),
-          uses(of.touch_counts_),
           of_(of),
+          uses_(of.touch_counts_),
+          elements_left_(of.element_counts_),
           newest_(of.instructions_.size(), -1),
           priorities_(of.instructions_.size()) {}
     void Put(Number i) {
@@ -265,8 +268,21 @@ class Schedules {
       return std::nullopt;
     }
 
+    // Notes that `i` has run: whether there is one more use now of something that it touched.
+    bool TouchValues(Number i) {
+      bool is_last_use = false;
+      for (const Number value : of_.touches_[i]) {
+        --uses_[value];
+        is_last_use |= UsesLeft(value) == 1;
+      }
+      if (!of_.IsElement(i)) return is_last_use;
+      const Number tuple = of_.operands_[i][0];
+      if (--elements_left_[tuple] > 1) return is_last_use;
+      for (const Number value : of_.elements_of_[tuple]) is_last_use |= UsesLeft(value) == 1;
+      return is_last_use;
+    }
+
     std::vector<size_t> missing;
-    std::vector<int64_t> uses;  // by value, that are still to come
 
    private:
     using Priority = std::pair<int64_t, int64_t>;  // bytes that it frees, users
@@ -292,13 +308,28 @@ class Schedules {
           !instruction.attrs<InfeedAttrs>().infeed_config.empty())
         return {std::numeric_limits<int32_t>::min(), users};
       int64_t bytes = -of_.made_bytes_[i];
-      for (const Number value : of_.touches_[i]) {
-        if (uses[value] == 1) bytes += of_.bytes_[value];
-      }
+      const auto free_last = [&](std::span<const Number> values) {
+        for (const Number value : values) {
+          if (UsesLeft(value) == 1) bytes += of_.bytes_[value];
+        }
+      };
+      free_last(of_.touches_[i]);
+      // As long as other elements are to come, they use all of it, too.
+      if (of_.IsElement(i) && elements_left_[of_.operands_[i][0]] == 1)
+        free_last(of_.elements_of_[of_.operands_[i][0]]);
       return {bytes, users};
     }
 
+    // Of a value, that are still to come.
+    int64_t UsesLeft(Number value) const {
+      int64_t left = uses_[value];
+      for (const Number tuple : of_.tuples_of_[value]) left += elements_left_[tuple];
+      return left;
+    }
+
     const Schedules& of_;
+    std::vector<int64_t> uses_;           // by value, that are still to come, but for elements
+    std::vector<int64_t> elements_left_;  // by tuple: get-tuple-elements that are still to come
     std::priority_queue<Candidate> queue_;
     std::vector<int64_t> newest_;  // by instruction: the turn of its entry that counts, or -1
     std::vector<Priority> priorities_;
@@ -309,6 +340,7 @@ class Schedules {
     return instruction.opcode() == Opcode::kParameter || instruction.IsConstant();
   }
   Number NumberOf(const Instruction* instruction) const { return number_.Get(instruction); }
+  bool IsElement(Number i) const { return instructions_[i]->opcode() == Opcode::kGetTupleElement; }
 
   void FindNeeds() {
     for (Number i = 0; i < instructions_.size(); ++i) {
@@ -389,18 +421,7 @@ class Schedules {
         handed_[i] = reads_.MoveToFront(i, [this](Number value) { return IsNew(value); });
       }
     }
-    for (Number i = 0; i < instructions_.size(); ++i) {
-      NewStamp();
-      for (const Number operand : operands_[i]) {
-        for (const ValueId id : of[operand]) {
-          const Number value = number_of(id);
-          if (!is_new_here(value)) continue;
-          touches_.Add(value);
-          ++touch_counts_[value];
-        }
-      }
-      touches_.Close(i);
-    }
+    FindTouches(of, number_of);
     // What the computation returns is live at the end.
     NewStamp();
     for (const ValueId id : of[root_]) {
@@ -409,6 +430,35 @@ class Schedules {
       ++reader_counts_[value];
       ++touch_counts_[value];
     }
+  }
+
+  // What each instruction touches of these values, `of` each instruction, by `number_of` their ids.
+  template <class NumberOfValue>
+  void FindTouches(std::span<const absl::Span<const ValueId>> of, const NumberOfValue& number_of) {
+    const auto add_values_of = [&](Number instruction, Lists& list) {
+      for (const ValueId id : of[instruction]) {
+        const Number value = number_of(id);
+        if (value != kOutside && IsNew(value)) list.Add(value);
+      }
+    };
+    for (Number i = 0; i < instructions_.size(); ++i) {
+      NewStamp();
+      for (const Number operand : operands_[i]) {
+        if (IsElement(i)) {
+          ++element_counts_[operand];
+        } else {
+          add_values_of(operand, touches_);
+        }
+      }
+      touches_.Close(i);
+      for (const Number value : touches_[i]) ++touch_counts_[value];
+    }
+    for (Number i = 0; i < instructions_.size(); ++i) {
+      NewStamp();
+      if (element_counts_[i] > 0) add_values_of(i, elements_of_);
+      elements_of_.Close(i);
+    }
+    tuples_of_ = elements_of_.Inverse(bytes_.size());
   }
 
   // Tells apart what comes for the first time since NewStamp.
@@ -431,8 +481,13 @@ class Schedules {
   std::vector<int64_t> made_bytes_;               // by instruction
   Lists reads_;                                   // by instruction, distinct
   std::vector<Number> handed_;  // by instruction: how many reads, the first, become its state
-  Lists touches_;               // by instruction: all values of its operands, distinct
-  std::vector<int64_t> bytes_;  // by value
+  // By instruction: all values of its operands, distinct. Elements of a tuple have all of it in
+  // common, so this stands once: by tuple.
+  Lists touches_;
+  Lists elements_of_;
+  std::vector<int64_t> element_counts_;                // by instruction: its get-tuple-elements
+  Lists tuples_of_;                                    // by value: where it is among elements_of_
+  std::vector<int64_t> bytes_;                         // by value
   std::vector<int64_t> reader_counts_, touch_counts_;  // by value, the end included
   std::vector<uint32_t> stamp_;
   uint32_t last_stamp_ = 0;
