@@ -3,16 +3,11 @@
 //   - its partitions, given the parts of the inputs, have the parts of the results that the module
 //     has without partitions; sums may round in another way
 //   - the same after sharding-propagation
-// New inputs are random programs with random shardings.
+// New inputs are random programs with random shardings (sharded_programs.cc).
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
-
-#include "lib/analysis/leaves.h"
 #include "lib/eval/device_group.h"
 #include "lib/ir/any_instruction.h"
-#include "lib/ir/printer.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/support/diagnostic.h"
 #include "lib/types/shape_util.h"
@@ -21,7 +16,6 @@
 #include "passes/spmd/device_parts.h"
 #include "tools/fuzz/fuzz_mode.h"
 #include "tools/fuzz/module_limits.h"
-#include "tools/fuzz/programs/random_program.h"
 #include "tools/fuzz/sensitivity.h"
 #include "tools/support/random_arguments.h"
 #include "tools/support/runnable.h"
@@ -34,68 +28,14 @@ constexpr int64_t kMostPartitions = 16;
 constexpr std::string_view kSpmdPipelines[] = {"spmd-partitioner",
                                                "sharding-propagation,spmd-partitioner"};
 
-// ---- random shardings ----
-
-// Axes of a mesh, some of which divide a dimension each; the rest of the devices have copies.
-Sharding::Leaf RandomLeafSharding(Shape shape, const std::vector<int64_t>& axes,
-                                  FuzzRandom& random) {
-  TiledSharding leaf;
-  if (!shape.IsArray() || shape.rank() == 0 || random.OneIn(6)) return leaf;
-  const auto rank = static_cast<size_t>(shape.rank());
-  std::vector<std::vector<size_t>> axes_of(rank + 1);
-  for (size_t axis = 0; axis < axes.size(); ++axis) {
-    std::vector<size_t>& list = axes_of[random.Below(rank + 1)];
-    list.insert(list.begin() + static_cast<std::ptrdiff_t>(random.Below(list.size() + 1)), axis);
-  }
-  DimVec sizes, order;
-  for (const int64_t size : axes) sizes.push_back(size);
-  for (const std::vector<size_t>& list : axes_of) {
-    int64_t tiles = 1;
-    for (const size_t axis : list) {
-      tiles *= axes[axis];
-      order.push_back(static_cast<int64_t>(axis));
-    }
-    leaf.tile_dims.push_back(tiles);
-  }
-  leaf.kind = TiledSharding::Kind::kTiled;
-  leaf.last_tile_dim_replicate = true;
-  const DimVec strides = Permute(RowMajorStrides(sizes), order);
-  const DimVec ordered = Permute(sizes, order);
-  DimVec index(order.size(), 0);
-  do {
-    leaf.devices.push_back(
-        std::inner_product(index.begin(), index.end(), strides.begin(), int64_t{0}));
-  } while (NextIndex(absl::MakeSpan(index), ordered));
-  if (random.OneIn(8)) {
-    for (size_t i = leaf.devices.size(); i > 1; --i)
-      std::swap(leaf.devices[i - 1], leaf.devices[random.Below(i)]);
-  }
-  return TiledSharding::Canonical(std::move(leaf));
-}
-
-Sharding RandomSharding(Shape shape, const std::vector<int64_t>& axes, FuzzRandom& random) {
-  if (!shape.IsTuple()) return Sharding::Of(RandomLeafSharding(shape, axes, random));
-  std::vector<Sharding::Leaf> leaves;
-  for (const Shape leaf : LeafShapes(shape))
-    leaves.push_back(RandomLeafSharding(leaf, axes, random));
-  if (leaves.empty()) leaves.emplace_back();
-  return Sharding::Tuple(std::move(leaves));
-}
-
-// Computations whose instructions may be sharded: called as a whole, not for elements.
-bool IsDivided(const Computation& computation) {
-  return computation.is_entry() ||
-         std::any_of(
-             computation.callers().begin(), computation.callers().end(),
-             [&](const CallSite& site) { return kProgramCallers.Has(site.caller->opcode()); });
-}
-
-// ---- the check ----
-
-// Regions in which the program sees to the devices itself need not fit together.
+// Regions in which the program sees to the devices itself need not fit together, unless all of
+// their devices have the whole.
 bool SeesDevices(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kPartitionId) return true;
   if (instruction.opcode() != Opcode::kCustomCall) return false;
+  if (instruction.operand_count() == 1 && instruction.sharding() != nullptr &&
+      SameDimensions(instruction.shape(), instruction.operand(0)->shape()))
+    return false;
   const std::string_view target = instruction.attrs<CustomCallAttrs>().custom_call_target;
   return target.starts_with("SPMD") || target.starts_with("Shard");
 }
@@ -171,31 +111,6 @@ std::string CheckPipeline(std::string_view pipeline_text, const Module& module, 
 }
 
 }  // namespace
-
-std::string RandomShardedProgram(FuzzRandom& random) {
-  static const std::vector<int64_t> kMeshes[] = {{2},    {3},    {4},       {6}, {2, 2},
-                                                 {2, 3}, {4, 2}, {2, 2, 2}, {8}};
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(RandomProgram(random));
-  if (!module.ok() || (*module)->entry() == nullptr || RunsOnSeveralDevices(**module)) return "";
-  const std::vector<int64_t>& axes = kMeshes[random.Below(std::size(kMeshes))];
-  (*module)->config().num_partitions =
-      std::accumulate(axes.begin(), axes.end(), int64_t{1}, std::multiplies<>());
-  const size_t rarity = 1 + random.Below(3);
-  for (Computation* computation : (*module)->computations()) {
-    if (!IsDivided(*computation)) continue;
-    for (Instruction* instruction : computation->instructions()) {
-      if (!random.OneIn(rarity)) continue;
-      // What a computation takes and gives is divided as its callers say.
-      const bool is_border =
-          instruction->opcode() == Opcode::kParameter || instruction == computation->root();
-      if (is_border && !computation->is_entry()) continue;
-      instruction->mutable_extras().sharding = RandomSharding(instruction->shape(), axes, random);
-    }
-  }
-  PrintOptions print;
-  print.large_constants = print.lossless = true;
-  return ToText(**module, print);
-}
 
 std::string CheckSpmd(std::string_view input) {
   const absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(std::string(input));
