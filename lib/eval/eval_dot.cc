@@ -111,11 +111,11 @@ EvalResult Scaled(const EvalContext& c, const Literal& operand, const Literal& s
   DimVec ratio;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t blocks = scale.shape().dim(static_cast<int>(d));
-    if (blocks == 0 || dims[d] % blocks != 0) {
+    if (blocks == 0 ? dims[d] != 0 : dims[d] % blocks != 0) {
       return Error(c.loc(), "dimension {} of size {} is no multiple of the {} blocks of its scale",
                    d, dims[d], blocks);
     }
-    ratio.push_back(dims[d] / blocks);
+    ratio.push_back(blocks == 0 ? 1 : dims[d] / blocks);
   }
   const Literal scales = ConvertLiteral(scale, compute);
   const DimVec strides = RowMajorStrides(scale.shape().dims());
