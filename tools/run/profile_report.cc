@@ -91,6 +91,10 @@ std::string ProfileTable(const Profile& profile) {
   for (const ProfileRow& row : profile.rows) sum += row.run_ms;
   text += fmt::format("{} in operations; a run {} (median of {}), with a clock around each\n",
                       TimeText(sum), TimeText(profile.run_ms), profile.runs);
+  if (profile.devices > 1) {
+    text += fmt::format("of {} devices: calls, and times in a run, are those of one\n",
+                        profile.devices);
+  }
   return text;
 }
 
