@@ -59,7 +59,9 @@ class LlvmKernelCompiler final : public KernelCompiler {
                      const CompileOptions& options)
       : jit_(std::move(jit)),
         edited_(std::move(edited)),
-        level_(level),
+        emit_{.has_f16c = level >= IsaLevel::kAvx2,
+              .has_gathers = level >= IsaLevel::kAvx512,
+              .checked = {}},
         pool_(pool),
         options_(options) {}
 
@@ -81,9 +83,7 @@ class LlvmKernelCompiler final : public KernelCompiler {
     SetSymbols(loops, unique);
     RETURN_IF_ERROR(edited_.CheckNames(symbols_));
     const auto emit_into = [&](size_t n, llvm::Module& module) -> absl::StatusOr<llvm::Function*> {
-      tile::EmitOptions emit;
-      emit.has_f16c = level_ >= IsaLevel::kAvx2;
-      emit.has_gathers = level_ >= IsaLevel::kAvx512;
+      tile::EmitOptions emit = emit_;
       if (n >= loops.size()) emit.checked = unique[n - loops.size()]->checked;
       return n < loops.size() ? tile::EmitProgram(loops[n].program, SymbolOf(n), emit, module)
                               : tile::EmitLlvm(unique[n - loops.size()]->plan->kernel, SymbolOf(n),
@@ -275,7 +275,7 @@ class LlvmKernelCompiler final : public KernelCompiler {
 
   std::unique_ptr<Jit> jit_;
   KernelTexts edited_;
-  IsaLevel level_;
+  tile::EmitOptions emit_;  // for all kernels
   ThreadPool& pool_;
   const CompileOptions& options_;
   std::vector<std::string> symbols_;  // by number

@@ -14,8 +14,8 @@
 // kernel, which stores what others read of it, too (gpu). Simple operations on one array, upcasts
 // above all, are copied where several kernels read them (gpu). A roll of an array in memory
 // (rolls.h) is computed in kernels of one loop that read it, in place or by slices, where that cuts
-// the loop a few times only (cpu). Vectors of indices that gathers and scatters read are not made:
-// each index is computed where it is used. Left alone: what no kernel computes
+// the loop a few times only (cpu). Vectors of indices that gathers read are not made: each index is
+// computed where it is used. Left alone: what no kernel computes
 // (kernel_support.h), transposes of large arrays (a kernel of their own moves them through
 // registers), anything with a side effect or control edges.
 //

@@ -188,11 +188,8 @@ bool IsIndexVector(const Instruction& concatenate) {
   if (concatenate.opcode() != Opcode::kConcatenate || concatenate.is_root()) return false;
   const int64_t joined = concatenate.attrs<ConcatenateAttrs>().dimensions.value;
   const auto reads_indices = [&](const Use& use) {
-    const Instruction& user = *use.user;
-    if (user.opcode() == Opcode::kGather)
-      return use.operand_index == 1 && user.attrs<GatherAttrs>().index_vector_dim == joined;
-    return user.opcode() == Opcode::kScatter && use.operand_index == user.operand_count() / 2 &&
-           user.attrs<ScatterAttrs>().index_vector_dim == joined;
+    return use.user->opcode() == Opcode::kGather && use.operand_index == 1 &&
+           use.user->attrs<GatherAttrs>().index_vector_dim == joined;
   };
   return std::all_of(concatenate.uses().begin(), concatenate.uses().end(), reads_indices);
 }

@@ -47,8 +47,8 @@ Decision IsFusible(const Instruction& instruction);
 // read in the order of memory.
 bool MovesMinorDimension(const Instruction& transpose);
 
-// Whether a concatenation only makes the vectors of indices that gathers and scatters read: each
-// asks for one position of the joined dimension at a time, so the parts are never joined.
+// Whether a concatenation only makes the vectors of indices that gathers read: each asks for one
+// position of the joined dimension at a time, so the parts are never joined.
 bool IsIndexVector(const Instruction& concatenate);
 
 // Costs about as much as a load: worth computing again in each consumer.

@@ -34,14 +34,6 @@ bool IsTransposed(const DotSpec& spec) {
   return !HasWholeRows(spec) && (spec.m == 1 || spec.out_m == 1);
 }
 
-// Offsets along all that is summed, of complex elements.
-std::vector<int64_t> SumOffsets(const DotSpec& spec, int64_t DotSum::*stride, int64_t k_stride) {
-  std::vector<StridedDim> dims;
-  for (const DotSum& sum : spec.outer_k) dims.push_back({sum.size, sum.*stride});
-  dims.push_back({spec.k, k_stride});
-  return OffsetsOf(dims);
-}
-
 // Of the parts of elements at `offsets`.
 std::vector<int64_t> PartOffsets(const std::vector<int64_t>& offsets) {
   std::vector<int64_t> parts;

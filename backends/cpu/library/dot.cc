@@ -61,14 +61,6 @@ DotSpec Normalize(DotSpec spec) {
   return spec;
 }
 
-// Offsets of an operand along all that is summed.
-std::vector<int64_t> SumOffsets(const DotSpec& spec, int64_t DotSum::*stride, int64_t k_stride) {
-  std::vector<StridedDim> dims;
-  for (const DotSum& sum : spec.outer_k) dims.push_back({sum.size, sum.*stride});
-  dims.push_back({spec.k, k_stride});
-  return OffsetsOf(dims);
-}
-
 // Several contracting dimensions: operands are packed by tables.
 std::unique_ptr<DotKernel> MakeByTable(DotSpec spec, const DotTypes& types, const Host& host) {
   OperandTable lhs{OffsetsOf({{spec.m, spec.lhs_m}}), SumOffsets(spec, &DotSum::lhs, spec.lhs_k)};
@@ -106,6 +98,13 @@ std::vector<int64_t> OffsetsOf(absl::Span<const StridedDim> dims) {
     offsets = std::move(longer);
   }
   return offsets;
+}
+
+std::vector<int64_t> SumOffsets(const DotSpec& spec, int64_t DotSum::*stride, int64_t k_stride) {
+  std::vector<StridedDim> dims;
+  for (const DotSum& sum : spec.outer_k) dims.push_back({sum.size, sum.*stride});
+  dims.push_back({spec.k, k_stride});
+  return OffsetsOf(dims);
 }
 
 int64_t SumCount(const DotSpec& spec) {

@@ -77,6 +77,8 @@ std::unique_ptr<DotKernel> MakeGemm(const DotSpec& spec, const DotTypes& types, 
 
 // All that is summed: `k` and what is around it.
 int64_t SumCount(const DotSpec& spec);
+// Where its elements lie in an operand, whose strides are `stride` and that of `k`.
+std::vector<int64_t> SumOffsets(const DotSpec& spec, int64_t DotSum::*stride, int64_t k_stride);
 
 // Few rows or few columns: one pass over the big operand. `Suits` says whether it applies.
 bool GemvSuits(const DotSpec& spec, const DotTypes& types);
