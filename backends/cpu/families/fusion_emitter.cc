@@ -281,6 +281,26 @@ std::vector<Value> FusionEmitter::Transposed(std::vector<Value> rows) {
   return rows;
 }
 
+std::vector<Value> FusionEmitter::Interleaved(absl::Span<const Value> parts) {
+  const int lanes = b_.lanes(parts[0]), count = static_cast<int>(parts.size());
+  std::vector<Value> results;
+  for (int v = 0; v < count; ++v) {
+    Value result = parts[0];
+    for (int p = 1; p < count; ++p) {
+      std::vector<int16_t> from;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int element = v * lanes + lane;
+        const int part = element % count, place = element / count;
+        const int before = p == 1 ? place : lane;  // in what there is of the result so far
+        from.push_back(static_cast<int16_t>(part == p ? lanes + place : before));
+      }
+      result = b_.Shuffle(result, parts[static_cast<size_t>(p)], from);
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
 // A load that strides along the lanes, but is contiguous along another loop of the same nest.
 std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& affine,
                                                    const Address& address) {
@@ -302,7 +322,8 @@ std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& aff
       }
     }
   }
-  if (nest == nullptr || nest->groups.back().lanes != address.lanes) return std::nullopt;
+  if (nest == nullptr || nest->written_out || nest->groups.back().lanes != address.lanes)
+    return std::nullopt;
   if (nest->tile_group < 0) {
     const Group& group = nest->groups[contiguous];
     if (group.size >= 4 && nest->groups.back().size >= 4) plan_.Tile(*nest->plan, group.last);
@@ -436,13 +457,17 @@ absl::StatusOr<Values> FusionEmitter::Loop(ActiveNest& nest, size_t g, Values ca
   if (g == nest.groups.size()) {
     if (nest.tile_group < 0) return body(carried);
     Group& tiled = nest.groups[static_cast<size_t>(nest.tile_group)];
+    const auto variable = static_cast<size_t>(nest.variables[tiled.first]);
+    const Range whole = variables_[variable].range;
     for (int64_t i = 0; i < tiled.tile; ++i) {
       tiled.offset = i;
+      if (nest.written_out) variables_[variable].range = {i, i};
       for (size_t d = tiled.first; d <= tiled.last; ++d)
         variables_[nest.variables[d]].epoch = ++last_epoch_;
       ASSIGN_OR_RETURN(carried, body(carried));
     }
     tiled.offset = 0;
+    variables_[variable].range = whole;
     return carried;
   }
   return LoopBetween(nest, g, b_.Index(0), b_.Index(nest.groups[g].size), std::move(carried), body);

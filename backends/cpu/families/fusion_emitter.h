@@ -77,7 +77,8 @@ class FusionEmitter {
     std::vector<int> levels = {1};  // lanes of the last group's loops, descending
     bool repeats = false;           // it does no harm to compute an element twice
     bool overlaps = false;          // the last vector ends where the last group does (below)
-    int tile_group = -1;            // runs in tiles of levels[0], transposed in registers
+    int tile_group = -1;            // runs in tiles of levels[0], transposed in registers, or
+    bool written_out = false;       // all its iterations are emitted inside of the other loops
     int64_t most_written_out = 1;   // iterations of a loop without lanes that get no loop
     std::function<absl::Status(size_t)> on_enter;  // called where groups 0 … g - 1 are running
   };
@@ -158,6 +159,8 @@ class FusionEmitter {
   Value Reversed(Value v);
   // Rows a[0][…], a[1][…], … as columns.
   std::vector<Value> Transposed(std::vector<Value> rows);
+  // Elements a[0], b[0], …, a[1], b[1], … of as many vectors, `parts`.
+  std::vector<Value> Interleaved(absl::Span<const Value> parts);
   // A scalar integer element as an index, limited to [0, limit].
   absl::StatusOr<Affine> ClampedStart(const Instruction* instruction, const Index& index,
                                       int64_t limit);

@@ -149,18 +149,21 @@ class LoopEmission {
     FusionEmitter::ActiveNest& nest = emitter_.Open(-1, main_dims_);
     SeparateRows(nest);
     ArrangePieces(nest);
+    ArrangeWrittenOut(nest);
     const size_t last = nest.groups.size() - 1;
     const int64_t last_size = nest.groups[last].size;
-    nest.levels = emitter_.LevelsFor(nest, WantedLanes(last_size));
+    nest.levels = emitter_.LevelsFor(nest, nest.written_out ? base_lanes_ : WantedLanes(last_size));
     if (IsShort()) nest.most_written_out = 4;
     // Tiles are squares; their loop is the one around the lanes'.
-    const bool tiled = ArrangeTile(nest);
+    const bool tiled = !nest.written_out && ArrangeTile(nest);
     nest.repeats = !tiled && WritesNothingItReads();
     if (!IsShort()) FusionEmitter::LetOverlap(nest);
     const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
     nest.on_enter = [&](size_t g) { return EmitRows(nest, g); };
-    // Groups [0, outer) are flattened into tasks; the next one may be cut into chunks.
-    size_t outer = 0;
+    if (nest.written_out) nest.groups[0].index = b_.Index(0);
+    // Groups [first, outer) are flattened into tasks; the next one may be cut into chunks.
+    const size_t first = nest.written_out ? 1 : 0;
+    size_t outer = first;
     int64_t tasks = 1;
     while (outer < std::min(cut, RowGroups(nest)) && tasks < 64) tasks *= nest.groups[outer++].size;
     int64_t chunk = nest.groups[outer].size;
@@ -173,21 +176,21 @@ class LoopEmission {
     const Value begin = whole ? b_.Index(0) : b_.begin();
     const Value end = whole ? b_.Index(tasks * chunks) : b_.end();
     const auto body = [&](const Values& carried) { return EmitBody(nest, carried); };
-    if (outer == 0) {
+    if (outer == first) {
       RETURN_IF_ERROR(EmitRows(nest, 0));
       const Value lo = b_.Scale(begin, chunk);
-      const Value hi = b_.Min(b_.Scale(end, chunk), b_.Index(nest.groups[0].size));
-      return emitter_.LoopBetween(nest, 0, lo, hi, {}, body).status();
+      const Value hi = b_.Min(b_.Scale(end, chunk), b_.Index(nest.groups[first].size));
+      return emitter_.LoopBetween(nest, first, lo, hi, {}, body).status();
     }
     const Value task = b_.BeginLoop(begin, end, 1)[0];
     Value rest = b_.Div(task, chunks);
-    for (size_t g = outer; g-- > 0;) {
+    for (size_t g = outer; g-- > first;) {
       const int64_t size = nest.groups[g].size;
-      nest.groups[g].index = g == 0 ? rest : b_.Rem(rest, size);
+      nest.groups[g].index = g == first ? rest : b_.Rem(rest, size);
       nest.groups[g].depth = b_.depth();
-      if (g > 0) rest = b_.Div(rest, size);
+      if (g > first) rest = b_.Div(rest, size);
     }
-    for (size_t g = 0; g < outer; ++g) RETURN_IF_ERROR(EmitRows(nest, g));
+    for (size_t g = first; g < outer; ++g) RETURN_IF_ERROR(EmitRows(nest, g));
     if (chunks == 1) {
       RETURN_IF_ERROR(emitter_.Loop(nest, outer, {}, body).status());
     } else {
@@ -210,6 +213,40 @@ class LoopEmission {
         nest.groups[nest.groups.size() - 2].size < base_lanes_)
       return;
     std::swap(nest.groups[nest.groups.size() - 2], nest.groups.back());
+  }
+
+  // Where what belongs to a row of two or three elements (an index, a norm) keeps these apart from
+  // the loop over the rows, a lane is a row: its elements are emitted one after the other, so that
+  // what they share is computed once, and interleaved where they are stored.
+  void ArrangeWrittenOut(FusionEmitter::ActiveNest& nest) const {
+    constexpr int64_t kMostElements = 4;
+    constexpr int64_t kMostInstructions = 96;
+    if (nest.groups.size() < 2 || !rows_.empty() || whole_ || nest.plan->tile_dim >= 0 ||
+        nest.plan->lanes_limit < base_lanes_)
+      return;
+    const FusionEmitter::Group& row = nest.groups.back();
+    const LoopDim& dim = nest.dims[row.first];
+    const bool is_row = row.first == row.last && row.size == main_dims_.back() &&
+                        dim.array_dim + 1 == std::ssize(main_dims_) && dim.breaks.empty();
+    if (!is_row || row.size < 2 || row.size > kMostElements ||
+        nest.groups[nest.groups.size() - 2].size < base_lanes_ ||
+        row.size * std::ssize(frame_.body) > kMostInstructions)
+      return;
+    // Four lanes are a vector, too.
+    if (row.size == kMostElements && !Contains([](const Instruction& i) {
+          return IsCostly(i) || i.opcode() == Opcode::kGather;
+        }))
+      return;
+    for (const KernelOutput* output : main_) {
+      const ElementType type = output->shape.element_type();
+      if (output->shape.dims() != absl::MakeConstSpan(main_dims_) || IsComplex(type) ||
+          ByteSize(type) < 4)
+        return;
+    }
+    std::rotate(nest.groups.begin(), nest.groups.end() - 1, nest.groups.end());
+    nest.written_out = true;
+    nest.tile_group = 0;
+    nest.groups[0].tile = static_cast<int>(nest.groups[0].size);
   }
 
   // Where loads are contiguous along another loop than the lanes': that loop runs in tiles around
@@ -236,8 +273,9 @@ class LoopEmission {
     const int64_t size = nest.groups[cut].size;
     const int64_t lanes = nest.levels.front();
     const bool reduces = Contains([](const Instruction& i) { return kReduceOps.Has(i.opcode()); });
-    int64_t chunk =
-        reduces || nest.tile_group >= 0 ? lanes : std::max(kElementsPerTask, size * tasks / 256);
+    int64_t chunk = reduces || (nest.tile_group >= 0 && !nest.written_out)
+                        ? lanes
+                        : std::max(kElementsPerTask, size * tasks / 256);
     chunk = std::max(chunk, (size * tasks + 1023) / 1024);  // not more than a thousand tasks
     chunk = (chunk + lanes - 1) / lanes * lanes;
     return std::min(chunk, size);
@@ -303,9 +341,29 @@ class LoopEmission {
       values.push_back(b_.Splat(value, emitter_.lanes()));
     }
     const FusionEmitter::Address address = emitter_.ToAddress(linear);
+    if (nest.written_out) {
+      row_.push_back(std::move(values));
+      if (std::ssize(row_) == nest.groups[0].size) StoreRow(address.base);
+      return carried;
+    }
     for (size_t i = 0; i < main_.size(); ++i)
       b_.Store(main_[i]->buffer, address.base, values[i], address.step);
     return carried;
+  }
+
+  // The elements of a row, or of a row in each lane, where they are written out.
+  void StoreRow(Value last) {
+    const auto count = static_cast<int64_t>(row_.size());
+    const int lanes = emitter_.lanes();
+    const Value first = b_.Offset(last, 1 - count);
+    for (size_t i = 0; i < main_.size(); ++i) {
+      std::vector<Value> elements;
+      for (const Values& values : row_) elements.push_back(values[i]);
+      if (lanes > 1) elements = emitter_.Interleaved(elements);
+      for (int64_t k = 0; k < count; ++k)
+        b_.Store(main_[i]->buffer, b_.Offset(first, k * lanes), elements[static_cast<size_t>(k)]);
+    }
+    row_.clear();
   }
 
   const Instruction& fusion_;
@@ -319,6 +377,7 @@ class LoopEmission {
   std::vector<int64_t> main_dims_;
   bool main_dims_zero_ = false;
   std::vector<const KernelOutput*> main_, rows_;
+  std::vector<Values> row_;     // the elements of one that is written out
   KernelOutput update_;         // in-place dynamic-update-slice: the window,
   std::optional<Shape> whole_;  // the array it lies in,
   Index window_start_;          // and where
