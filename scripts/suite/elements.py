@@ -212,3 +212,29 @@ def hues(image):
     c = jnp.maximum(value - least, 0.0625)
     hue = jnp.where(value == r, (g - b) / c % 6, jnp.where(value == g, (b - r) / c + 2, (r - g) / c + 4))
     return jnp.stack([hue / 6, value], -1)
+
+
+@program(uniform((128, 128), 0, 1), uniform((128, 128, 2), 0, 63.5))
+def warped_image(image, halves):
+    """An image at places between its pixels: four gathers by pairs of indices."""
+    places = 2 * halves
+    y, x = jnp.floor(places[..., 0]).astype(int), jnp.floor(places[..., 1]).astype(int)
+    down, right = places[..., 0] - y, places[..., 1] - x
+    below, beside = jnp.minimum(y + 1, 127), jnp.minimum(x + 1, 127)
+    upper = image[y, x] * (1 - right) + image[y, beside] * right
+    lower = image[below, x] * (1 - right) + image[below, beside] * right
+    return upper * (1 - down) + lower * down
+
+
+@program(uniform((256, 256), 0, 1), uniform((256, 3), 0, 1))
+def colour_table(image, table):
+    """A colour for each brightness: rows of three by one index."""
+    bright = (image - image.min()) / (image.max() - image.min())
+    return table[jnp.clip((bright * 255).astype(jnp.int32), 0, 255)]
+
+
+@program(symmetric((52, 52, 4), 1))
+def reflected_blur(image):
+    """Means over neighbours, with borders that are reflected: nine slices of what was padded."""
+    p = jnp.pad(image, ((1, 1), (1, 1), (0, 0)), mode="reflect")
+    return sum(p[i:i + 52, j:j + 52] for i in range(3) for j in range(3)) / 9

@@ -159,3 +159,10 @@ def train_step(x, first, second, labels, rate):
 def convolve(sound, kernel):
     """A sound of one channel and a kernel of 31: convolution and correlation."""
     return jnp.convolve(sound, kernel, "full"), jnp.correlate(sound, kernel, "same")
+
+
+@program(symmetric((128, 128), 1), symmetric((128, 128), 1))
+def matmul_complex(real, imaginary):
+    """A product of complex matrices."""
+    x = real + 1j * imaginary
+    return x @ jnp.conj(x).T

@@ -123,3 +123,12 @@ def reaction_diffusion(u, v):
         r = u * v * v
         return u + 0.16 * spread(u) - r + 0.06 * (1 - u), v + 0.08 * spread(v) + r - 0.1 * v
     return lax.fori_loop(0, 20, step, (u, v))
+
+
+@program(symmetric((100, 41), 1))
+def label_paths(steps):
+    """Log-sums over paths through 41 states, as in a CTC loss: rows that fill no whole vectors."""
+    def step(state, here):
+        before = jnp.concatenate([jnp.full(1, -1e30), state[:-1]])
+        return jnp.logaddexp(state, before) + here, None
+    return lax.scan(step, jnp.full(41, -1e30).at[0].set(0.0), steps)[0]
