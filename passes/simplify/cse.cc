@@ -121,10 +121,23 @@ class Finder {
                    operand.attrs_ptr().Hash());
   }
 
-  static uint64_t HashOf(const Instruction& instruction) {
+  // What the computation is made of, in any order. Asked once for each: most are called often.
+  uint64_t HashOfBody(const Computation& body) {
+    const auto [at, is_new] = body_hashes_.try_emplace(&body, 0);
+    if (!is_new) return at->second;
+    uint64_t hash = 0;
+    for (const Instruction* instruction : body.instructions())
+      hash += HashMix(static_cast<uint64_t>(instruction->opcode()),
+                      instruction->IsConstant() ? instruction->literal().Hash()
+                                                : instruction->attrs_ptr().Hash());
+    return at->second = hash;
+  }
+
+  uint64_t HashOf(const Instruction& instruction) {
     uint64_t hash =
         HashMix(static_cast<uint64_t>(instruction.opcode()), instruction.attrs_ptr().Hash());
     hash = HashMix(hash, HashBytes(instruction.shape().Text(/*with_layout=*/false)));
+    for (const Computation* callee : instruction.calls()) hash = HashMix(hash, HashOfBody(*callee));
     if (IsCommutative(instruction.opcode()) && instruction.operand_count() == 2) {
       const uint64_t a = OperandKey(*instruction.operand(0));
       const uint64_t b = OperandKey(*instruction.operand(1));
@@ -220,6 +233,7 @@ class Finder {
   const CseOptions& options_;
   CompareOptions compare_;
   SideEffects& effects_;
+  absl::flat_hash_map<const Computation*, uint64_t> body_hashes_;
 };
 
 }  // namespace
