@@ -1,6 +1,7 @@
 #include "passes/gpu/reduction_degenerate_dim_remover.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "lib/analysis/region.h"
 #include "passes/gpu/reduction_shape.h"
@@ -51,7 +52,8 @@ bool ReductionDegenerateDimRemover::Matches(const Instruction& instruction) cons
   if (!LargeReducedDims(instruction).empty()) return true;
   // A bitcast, where the elements of the result lie as those of the operand.
   const auto order = [](Shape shape) { return WithoutUnitDims(shape).layout().minor_to_major; };
-  return count == 1 && MayStartAgain(instruction) &&
+  const std::optional<Opcode> combiner = CombinerOpcode(*instruction.to_apply());
+  return count == 1 && combiner && IsIdentityOf(*combiner, *instruction.operand(1)) &&
          order(instruction.operand(0)->shape()) == order(instruction.shape());
 }
 
