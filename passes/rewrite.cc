@@ -232,11 +232,31 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
   if (was_without) DropShardingThatCallersContradict(computation);
 }
 
+namespace {
+
+// A fusion takes nothing that its body does not read. Where operands mean something by their
+// numbers, they stay.
+void DropUnreadOperands(Computation& body) {
+  for (const CallSite& site : body.callers()) {
+    if (!site.caller->IsFusion()) return;
+    const FusionAttrs& attrs = site.caller->attrs<FusionAttrs>();
+    if (attrs.kind == FusionKind::kCustom || !attrs.output_to_operand_aliasing.empty()) return;
+  }
+  for (int i = body.parameter_count(); i-- > 0;) {
+    if (body.parameter(i)->is_used() || body.parameter(i)->has_control_edges()) continue;
+    for (const CallSite& site : body.callers()) site.caller->RemoveOperand(i);
+    body.RemoveParameter(i);
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<bool> RewritePass::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.Computations(module, rules_.roots())) {
     if (skip_entry_ && computation->is_entry()) continue;
     ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
+    if (rewritten && computation->is_fusion()) DropUnreadOperands(*computation);
     changed |= rewritten;
   }
   return changed;

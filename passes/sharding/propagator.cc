@@ -159,7 +159,7 @@ std::vector<Instruction*> Propagator::Sharers(Instruction& instruction) const {
   };
   for (size_t i = 0; i < sharers.size(); ++i) {
     Instruction& sharer = *sharers[i];
-    if (kWithBodies.Has(sharer.opcode())) add(sharer);
+    if (kProgramCallers.Has(sharer.opcode())) add(sharer);
     Instruction* caller = callers_.Of(*sharer.parent());
     if (caller == nullptr) continue;
     const bool is_handed =

@@ -89,6 +89,42 @@ bool AreAlikeCrossed(const Instruction& a, const Instruction& b) {
 
 constexpr size_t kFewDots = 32;  // dots of which each pair may be asked for
 
+// What instructions that are added one by one depend on, and what depends on them. Each edge is
+// walked once, however many are added.
+class Neighbourhood {
+ public:
+  void Add(const Instruction* added) {
+    Walk(added, before_, [](const Instruction& at, const auto& visit) {
+      for (const Instruction* operand : at.operands()) visit(operand);
+      for (const Instruction* earlier : at.control_predecessors()) visit(earlier);
+    });
+    Walk(added, after_, [](const Instruction& at, const auto& visit) {
+      for (const Use& use : at.uses()) visit(use.user);
+      for (const Instruction* later : at.control_successors()) visit(later);
+    });
+  }
+  bool Has(const Instruction* x) const { return before_.contains(x) || after_.contains(x); }
+
+ private:
+  using Set = absl::flat_hash_set<const Instruction*>;
+
+  template <class Next>
+  static void Walk(const Instruction* from, Set& seen, const Next& next) {
+    std::vector<const Instruction*> stack;
+    const auto visit = [&](const Instruction* x) {
+      if (seen.insert(x).second) stack.push_back(x);
+    };
+    visit(from);
+    while (!stack.empty()) {
+      const Instruction* const at = stack.back();
+      stack.pop_back();
+      next(*at, visit);
+    }
+  }
+
+  Set before_, after_;
+};
+
 class DotsMerger {
  public:
   DotsMerger(Computation& computation, PassContext& context, int64_t limit)
@@ -232,11 +268,16 @@ class DotsMerger {
   std::vector<SharedDot> Choose(std::vector<SharedDot>& members) {
     std::vector<SharedDot> chosen;
     std::vector<SharedDot> left;
+    const bool are_few = members.size() <= kFewDots;
+    Neighbourhood connected;  // with those chosen, where there are many
     int64_t bytes = 0;
     for (const SharedDot& member : members) {
       if (member.dot->is_dead()) continue;  // merged by its other operand
       const int64_t more = DotBytes(*member.dot);
-      if (!chosen.empty() && (std::min(bytes, more) > limit_ || !IsIndependent(chosen, member))) {
+      const auto is_independent = [&] {
+        return are_few ? IsIndependent(chosen, member) : !connected.Has(member.dot);
+      };
+      if (!chosen.empty() && (std::min(bytes, more) > limit_ || !is_independent())) {
         left.push_back(member);
         continue;
       }
@@ -244,6 +285,7 @@ class DotsMerger {
       bytes +=
           chosen.empty() ? more : more - member.dot->operand(1 - member.other)->shape().byte_size();
       chosen.push_back(member);
+      if (!are_few) connected.Add(member.dot);
     }
     members = std::move(left);
     if (chosen.size() == 1 && !members.empty())
@@ -252,12 +294,17 @@ class DotsMerger {
   }
 
   bool IsIndependent(const std::vector<SharedDot>& chosen, const SharedDot& member) {
+    const Reachability& paths = Paths();
+    return std::none_of(chosen.begin(), chosen.end(), [&](const SharedDot& other) {
+      return paths.AreConnected(member.dot, other.dot);
+    });
+  }
+
+  Reachability& Paths() {
     if (!reachability_)
       reachability_ =
           context_.analyses().Get<Reachabilities>(computation_.module()).Of(computation_);
-    return std::none_of(chosen.begin(), chosen.end(), [&](const SharedDot& other) {
-      return reachability_->AreConnected(member.dot, other.dot);
-    });
+    return *reachability_;
   }
 
   // The layout of `like`, of the same number of dimensions.
@@ -275,7 +322,8 @@ class DotsMerger {
       parts.push_back(shared.dot->operand(other));
       context_.Passed(*shared.dot, "merged with others that share an operand");
     }
-    reachability_->Merge(dots);
+    Reachability& paths = Paths();
+    paths.Merge(dots);
     const uint32_t first_new = computation_.module().id_limit();
     Rewriter b(&computation_, context_);
     Instruction* const first = dots[0];
@@ -290,7 +338,7 @@ class DotsMerger {
     std::vector<Instruction*> operands = first->operand_vector();
     operands[static_cast<size_t>(other)] = joined;
     Instruction* product = b.OpWithShape(Opcode::kDot, whole, operands, first->attrs_ptr());
-    reachability_->StandsFor(product, first);
+    paths.StandsFor(product, first);
     int64_t start = 0;
     for (Instruction* dot : dots) {
       b.set_origin(dot);
@@ -299,7 +347,7 @@ class DotsMerger {
       starts[static_cast<size_t>(dim)] = start;
       limits[static_cast<size_t>(dim)] = start += dot->shape().dim(dim);
       Instruction* part = b.Slice(product, starts, limits);
-      reachability_->StandsFor(part, first);
+      paths.StandsFor(part, first);
       RETURN_IF_ERROR(b.status());
       part->set_shape(dot->shape());
       ReplaceKeepingExtras(dot, part, first_new);
