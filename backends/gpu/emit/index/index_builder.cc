@@ -1,14 +1,33 @@
 #include "backends/gpu/emit/index/index_builder.h"
 
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Support/KnownBits.h>
 
 #include <algorithm>
 #include <bit>
 
 namespace hlo::gpu {
+namespace {
+
+// How many of the low bits of an index are 0 whatever the thread, at least. LLVM's own analysis
+// cannot be asked: while a loop is written, its phis have one value of the two.
+int LowZeros(const llvm::Value* index, int depth = 0) {
+  constexpr int kDeepest = 6;
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index))
+    return static_cast<int>(constant->getValue().countr_zero());
+  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(index);
+  if (operation == nullptr || depth == kDeepest) return 0;
+  const int left = LowZeros(operation->getOperand(0), depth + 1);
+  const int right = LowZeros(operation->getOperand(1), depth + 1);
+  switch (operation->getOpcode()) {
+    case llvm::Instruction::Mul: return left + right;
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+    case llvm::Instruction::URem: return std::min(left, right);
+    default: return 0;
+  }
+}
+
+}  // namespace
 
 llvm::Value* IndexBuilder::Index(int64_t value) {
   return llvm::ConstantInt::getSigned(index_type_, value);
@@ -64,11 +83,8 @@ IndexBuilder::Split IndexBuilder::SplitFor(llvm::Value* a, int64_t divisor) cons
   llvm::Value* base = nullptr;
   uint64_t rest = 0;
   if (!match(a, m_Add(m_Value(base), m_ConstantInt(rest))) || rest >= kMostLanes) return {a, 0};
-  const llvm::DataLayout& layout = b_.GetInsertBlock()->getModule()->getDataLayout();
-  const unsigned zeros =
-      std::min(llvm::computeKnownBits(base, layout).countMinTrailingZeros(),
-               static_cast<unsigned>(std::countr_zero(static_cast<uint64_t>(divisor))));
-  if (rest >> std::min(zeros, 63U) != 0) return {a, 0};
+  const int zeros = std::min(LowZeros(base), std::countr_zero(static_cast<uint64_t>(divisor)));
+  if (rest >> std::min(zeros, 63) != 0) return {a, 0};
   return {base, static_cast<int64_t>(rest)};
 }
 
