@@ -90,6 +90,7 @@ std::string CheckPipeline(std::string_view pipeline_text, const Module& module, 
     // a meaning in one.
     const std::string message = DiagnosticsOf(status).front().message;
     const bool is_refusal = message.find(": the sharding {") != std::string::npos ||
+                            message.find(": a device has `") != std::string::npos ||
                             message.find("outside of a manual region") != std::string::npos ||
                             message.find("only in a manual region") != std::string::npos;
     return is_refusal ? "" : finding("fails", status);

@@ -1,8 +1,12 @@
 #include "backends/gpu/nvptx/early_loads.h"
 
 #include <llvm/ADT/SetVector.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include <algorithm>
 
 namespace hlo::gpu {
 namespace {
@@ -110,6 +114,24 @@ void MarkInvariantLoads(llvm::Module& module) {
           }
         }
       }
+    }
+  }
+}
+
+void AlignLoads(llvm::Module& module) {
+  constexpr unsigned kSharedMemory = 3;
+  for (llvm::Function& function : module) {
+    const bool shares = llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& i) {
+      const llvm::Value* const address = llvm::getLoadStorePointerOperand(&i);
+      return address != nullptr && address->getType()->getPointerAddressSpace() == kSharedMemory;
+    });
+    if (shares) continue;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      if (load == nullptr) continue;
+      load->setAlignment(std::max(
+          load->getAlign(),
+          llvm::getKnownAlignment(load->getPointerOperand(), module.getDataLayout(), load)));
     }
   }
 }

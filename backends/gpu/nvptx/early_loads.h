@@ -14,6 +14,10 @@ namespace hlo::gpu {
 // that stand alone, with the attributes `noalias readonly` of their buffers.
 void MarkInvariantLoads(llvm::Module& module);
 
+// States how far the addresses of loads are aligned, so that LLVM makes one of neighbours. Not in
+// kernels with shared memory, whose registers are counted: there wide loads spill.
+void AlignLoads(llvm::Module& module);
+
 // Moves loads, and the address arithmetic that they need, before the first division or root of
 // their block, at most as many as 32 registers hold. A load stays where something between may
 // write memory or wait for other threads, or where its address comes out of a slow operation.

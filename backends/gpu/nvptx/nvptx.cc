@@ -36,7 +36,7 @@ constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 // or vectorised: LLVM's usual list makes some kernels longer.
 constexpr char kPasses[] =
     "cgscc(inline),function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(licm),gvn,dse,adce,simplifycfg,infer-alignment)";
+    "loop-mssa(licm),gvn,dse,adce,simplifycfg)";
 
 const llvm::Target* FindNvptx() {
   static std::once_flag once;
@@ -191,6 +191,7 @@ absl::StatusOr<Ptx> CompileToPtx(absl::Span<const UniqueKernel> kernels, const P
   LowerRemainders(all);
   MarkInvariantLoads(all);
   RunPasses(all, *machine);
+  AlignLoads(all);
   MoveLoadsEarly(all);
   llvm::SmallString<16384> text;
   llvm::raw_svector_ostream stream(text);
