@@ -13,6 +13,7 @@
 #include "passes/rule_names.h"
 #include "passes/util/caller_sharding.h"
 #include "passes/util/control_edges.h"
+#include "passes/util/plain_fusion.h"
 
 namespace hlo {
 namespace {
@@ -238,9 +239,7 @@ namespace {
 // numbers, they stay.
 void DropUnreadOperands(Computation& body) {
   for (const CallSite& site : body.callers()) {
-    if (!site.caller->IsFusion()) return;
-    const FusionAttrs& attrs = site.caller->attrs<FusionAttrs>();
-    if (attrs.kind == FusionKind::kCustom || !attrs.output_to_operand_aliasing.empty()) return;
+    if (!IsPlainFusion(*site.caller)) return;
   }
   for (int i = body.parameter_count(); i-- > 0;) {
     if (body.parameter(i)->is_used() || body.parameter(i)->has_control_edges()) continue;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "passes/util/plain_fusion.h"
+
 namespace hlo {
 namespace {
 
 bool MaySinkInto(const Instruction& fusion) {
-  return fusion.IsFusion() && fusion.fused_computation()->callers().size() == 1 &&
-         fusion.attrs<FusionAttrs>().output_to_operand_aliasing.empty() &&
-         fusion.attrs<FusionAttrs>().kind != FusionKind::kCustom;
+  return IsPlainFusion(fusion) && fusion.fused_computation()->callers().size() == 1;
 }
 
 bool IsScalarConstant(const Instruction& value) {

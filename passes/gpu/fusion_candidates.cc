@@ -8,6 +8,7 @@
 #include "passes/fusion/fusion_questions.h"
 #include "passes/fusion/in_place_update.h"
 #include "passes/fusion/index_evaluation.h"
+#include "passes/util/plain_fusion.h"
 
 namespace hlo {
 namespace {
@@ -85,10 +86,7 @@ bool IsFusibleBitcast(const Instruction& x) {
 
 bool CanBeInKernel(const Instruction& x) {
   if (!CanBeFused(x)) return false;
-  if (x.IsFusion()) {
-    const auto& attrs = x.attrs<FusionAttrs>();
-    return attrs.kind != FusionKind::kCustom && attrs.output_to_operand_aliasing.empty();
-  }
+  if (x.IsFusion()) return IsPlainFusion(x);
   if (x.opcode() == Opcode::kBitcastConvert)
     return SameDimensions(x.shape(), x.operand(0)->shape());
   return HasTrait(x.opcode(), kElementwise) || IsFusibleBitcast(x) ||

@@ -103,9 +103,12 @@ void EntryBoundary::RestoreParameters() {
   }
 }
 
-void EntryBoundary::Restore() {
+bool EntryBoundary::Restore() {
+  const std::optional<Sharding> before = ShardingBefore(*entry_.root());
   RestoreOutput();
+  const bool changed = ShardingBefore(*entry_.root()) != before;
   RestoreParameters();
+  return changed;
 }
 
 }  // namespace hlo

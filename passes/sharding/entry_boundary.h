@@ -16,8 +16,9 @@ class EntryBoundary {
                 const std::vector<bool>& to_parameters);
   bool any_output() const;
   bool any_parameter() const;
-  // Puts back what may not change, and replicates what is not divided evenly.
-  void Restore();
+  // Puts back what may not change, and replicates what is not divided evenly. Whether the root has
+  // another sharding now.
+  bool Restore();
 
  private:
   void RestoreOutput();

@@ -403,8 +403,7 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   RelayThroughBarriers(module, annotations);
   changed |= RemoveBarriers(module);
   if (options_.cse_prevention_only) KeepCsePreventionOnly(module, before);
-  boundary.Restore();
-  PassOnToBodies(*module.entry()->root(), callers);
+  if (boundary.Restore()) PassOnToBodies(*module.entry()->root(), callers);
   context.Count("from operands", propagator.forward_count());
   context.Count("from users", propagator.backward_count());
   changed |= before.Settle(module, context);

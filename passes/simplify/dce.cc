@@ -7,6 +7,7 @@
 #include "lib/ops/opcode_groups.h"
 #include "passes/util/constrained_layout.h"
 #include "passes/util/frontend_attribute.h"
+#include "passes/util/plain_fusion.h"
 
 namespace hlo {
 namespace {
@@ -289,9 +290,7 @@ class DeadCode {
 
   bool CanDropOperands(const Instruction& caller) const {
     if (caller.opcode() == Opcode::kCall) return options_.use_call_analysis;
-    if (!caller.IsFusion()) return false;
-    const auto& attrs = caller.attrs<FusionAttrs>();
-    return attrs.kind != FusionKind::kCustom && attrs.output_to_operand_aliasing.empty();
+    return IsPlainFusion(caller);
   }
 
   static bool IsDeadParameter(const Instruction& parameter) {
