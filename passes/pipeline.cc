@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/strings.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
@@ -45,8 +46,8 @@ class PipelineParser {
   std::string_view Word() {
     Blanks();
     const size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  text_[at_] == '_' || text_[at_] == '-' || text_[at_] == '.')) {
+    while (at_ < text_.size() && (absl::ascii_isalnum(text_[at_]) || text_[at_] == '_' ||
+                                  text_[at_] == '-' || text_[at_] == '.')) {
       ++at_;
     }
     return text_.substr(start, at_ - start);

@@ -243,8 +243,7 @@ void DropUnreadOperands(Computation& body) {
   }
   for (int i = body.parameter_count(); i-- > 0;) {
     if (body.parameter(i)->is_used() || body.parameter(i)->has_control_edges()) continue;
-    for (const CallSite& site : body.callers()) site.caller->RemoveOperand(i);
-    body.RemoveParameter(i);
+    body.RemoveParameterAndOperands(i);
   }
 }
 

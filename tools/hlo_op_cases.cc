@@ -46,8 +46,6 @@ class Fields {
   size_t at_ = 0;
 };
 
-int HexValue(char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; }
-
 absl::StatusOr<Literal> FromHex(Shape shape, const std::string& hex) {
   Literal literal(shape.WithoutDynamic());
   if (static_cast<int64_t>(hex.size()) != 2 * literal.byte_size()) {
@@ -56,7 +54,7 @@ absl::StatusOr<Literal> FromHex(Shape shape, const std::string& hex) {
   uint8_t* data = literal.mutable_data();
   for (int64_t i = 0; i < literal.byte_size(); ++i) {
     const size_t at = static_cast<size_t>(2 * i);
-    data[i] = static_cast<uint8_t>(16 * HexValue(hex[at]) + HexValue(hex[at + 1]));
+    data[i] = static_cast<uint8_t>(16 * HexDigit(hex[at]) + HexDigit(hex[at + 1]));
   }
   return literal;
 }

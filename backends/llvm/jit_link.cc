@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/support/code_listener.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -93,7 +94,7 @@ class LinkContext final : public jitlink::JITLinkContext {
       for (const jitlink::Block* block : section.blocks()) {
         bytes += static_cast<int64_t>(block->getSize());
       }
-      result_.bytes += (bytes + kPage - 1) / kPage * kPage;
+      result_.bytes += RoundUp(bytes, kPage);
     }
     return llvm::Error::success();
   }

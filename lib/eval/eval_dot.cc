@@ -13,6 +13,7 @@
 #include "lib/eval/contraction.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
+#include "lib/types/dim_lists.h"
 
 namespace hlo {
 namespace {
@@ -35,12 +36,6 @@ int64_t SizeOf(Shape shape, absl::Span<const int64_t> list) {
   int64_t size = 1;
   for (int64_t d : list) size *= shape.dim(static_cast<int>(d));
   return size;
-}
-
-DimVec Joined(std::initializer_list<absl::Span<const int64_t>> lists) {
-  DimVec all;
-  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
 }
 
 Literal Transposed(const Literal& literal, const DimVec& order) {

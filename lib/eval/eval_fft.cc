@@ -17,7 +17,7 @@ using Signal = std::vector<Complex>;
 
 // e^(sign 2 pi i k / n), with the angle reduced first.
 Complex Root(int64_t k, int64_t n, int sign) {
-  const auto root = math::RootOfUnity(static_cast<double>(k % n) / static_cast<double>(n));
+  const auto root = math::RootOfUnity(k % n, n);
   return {root.re, sign * root.im};
 }
 

@@ -1,10 +1,10 @@
 #include "lib/eval/ffi_attributes.h"
 
-#include <cctype>
 #include <charconv>
 #include <cstring>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/status.h"
 #include "lib/types/literal.h"
 
@@ -45,8 +45,7 @@ class AttributeParser {
                         expected, rest_.substr(0, 20));
   }
   void SkipBlanks() {
-    while (!rest_.empty() && std::isspace(static_cast<unsigned char>(rest_[0])) != 0)
-      rest_.remove_prefix(1);
+    while (!rest_.empty() && absl::ascii_isspace(rest_[0])) rest_.remove_prefix(1);
   }
   bool Take(std::string_view token) {
     if (!rest_.starts_with(token)) return false;
@@ -57,8 +56,8 @@ class AttributeParser {
   // Letters, digits and what numbers and names are made of.
   std::string_view TakeWord() {
     size_t size = 0;
-    while (size < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[size])) != 0 ||
-                                   std::strchr("_.+-$", rest_[size]) != nullptr))
+    while (size < rest_.size() &&
+           (absl::ascii_isalnum(rest_[size]) || std::strchr("_.+-$", rest_[size]) != nullptr))
       ++size;
     const std::string_view word = rest_.substr(0, size);
     rest_.remove_prefix(size);

@@ -2,6 +2,7 @@
 
 #include "lib/ops/shape_rules.h"
 #include "lib/support/diagnostic.h"
+#include "lib/support/round.h"
 
 namespace hlo {
 namespace {
@@ -141,7 +142,7 @@ Instruction* Builder::Slice(Instruction* x, absl::Span<const int64_t> starts,
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t stride = strides.empty() ? 1 : strides[i];
     attrs.slice.push_back({starts[i], limits[i], stride});
-    dims.push_back(stride <= 0 ? 0 : (limits[i] - starts[i] + stride - 1) / stride);
+    dims.push_back(stride <= 0 ? 0 : CeilDiv(limits[i] - starts[i], stride));
   }
   return OpWithShape(Opcode::kSlice, Shape::Array(x->shape().element_type(), dims), {x},
                      AttrsPtr::Make(std::move(attrs)));

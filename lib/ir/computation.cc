@@ -214,6 +214,11 @@ void Computation::RemoveParameter(int number) {
   }
 }
 
+void Computation::RemoveParameterAndOperands(int number) {
+  for (const CallSite& site : callers()) site.caller->RemoveOperand(number);
+  RemoveParameter(number);
+}
+
 void Computation::Sweep() {
   if (dead_.empty()) return;
   if (schedule_.has_value())

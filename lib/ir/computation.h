@@ -118,6 +118,8 @@ class Computation final {
   // Removes a parameter without uses and renumbers the later ones; the callers' operands are the
   // caller's business.
   void RemoveParameter(int number);
+  // Likewise, with the operand of that number of each caller, a call or fusion.
+  void RemoveParameterAndOperands(int number);
   // Frees removed instructions, drops them from the schedule and closes the holes of the order.
   // Called by Module::Sweep.
   void Sweep();

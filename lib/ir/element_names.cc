@@ -2,21 +2,20 @@
 
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "lib/ir/instruction.h"
 
 namespace hlo {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 // The name without its number, if that ends like the name of an element; else "".
 std::string_view ElementLikeRoot(std::string_view name) {
   size_t end = name.size();
-  while (end > 0 && IsDigit(name[end - 1])) --end;
+  while (end > 0 && absl::ascii_isdigit(name[end - 1])) --end;
   if (end > 0 && end < name.size() && name[end - 1] == '.') {
     name = name.substr(0, end - 1);
     end = name.size();
-    while (end > 0 && IsDigit(name[end - 1])) --end;
+    while (end > 0 && absl::ascii_isdigit(name[end - 1])) --end;
   }
   return end > 0 && end < name.size() && name[end - 1] == '_' ? name : std::string_view();
 }

@@ -2,13 +2,14 @@
 
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/strings.h"
 #include "lib/types/element_type.h"
 
 namespace hlo {
 namespace {
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool MayStartName(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 
 struct NameChars {
   bool in[256] = {};
@@ -24,7 +25,7 @@ bool IsNameChar(char c) { return kNameChars.in[static_cast<unsigned char>(c)]; }
 }  // namespace
 
 bool IsSanitizedName(std::string_view name) {
-  if (name.empty() || !IsLetter(name[0])) return false;
+  if (name.empty() || !MayStartName(name[0])) return false;
   for (const char c : name) {
     if (!IsNameChar(c)) return false;
   }
@@ -35,7 +36,7 @@ bool IsSanitizedName(std::string_view name) {
 std::string SanitizeName(std::string_view name) {
   std::string result(name);
   if (result.empty()) return "_";
-  if (!IsLetter(result[0])) result[0] = '_';
+  if (!MayStartName(result[0])) result[0] = '_';
   for (char& c : result) {
     if (!IsNameChar(c)) c = '_';
   }

@@ -3,6 +3,7 @@
 // The factors of Fourier transforms.
 #pragma once
 
+#include <cstdint>
 #include <numbers>
 
 #include "lib/math/complex.h"
@@ -15,6 +16,11 @@ template <class V>
 Complex<V> RootOfUnity(V turn) {
   const V angle = Mul(Const(turn, 2 * std::numbers::pi), turn);
   return {Cos(angle), Sin(angle)};
+}
+
+// e^(2 pi i k / n), for 0 <= k < n.
+inline Complex<double> RootOfUnity(int64_t k, int64_t n) {
+  return RootOfUnity(static_cast<double>(k) / static_cast<double>(n));
 }
 
 }  // namespace hlo::math

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/status.h"
 #include "lib/support/utf8.h"
 
@@ -81,7 +82,7 @@ class JsonParser {
       value.kind_ = Kind::kString;
       return String(value.text_);
     }
-    if (c == '-' || (c >= '0' && c <= '9')) return Number(value);
+    if (c == '-' || absl::ascii_isdigit(c)) return Number(value);
     for (std::string_view word : {"true", "false", "null"}) {
       if (text_.substr(at_, word.size()) != word) continue;
       value.kind_ = word == "null" ? Kind::kNull : Kind::kBool;

@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/utf8.h"
 
 namespace hlo {
 namespace {
 
 bool IsOctal(char c) { return c >= '0' && c <= '7'; }
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Reads the escape whose letter stands at text[at]; moves `at` past it.
 bool UnescapeOne(std::string_view text, size_t& at, std::string& out) {
@@ -58,6 +52,11 @@ bool UnescapeOne(std::string_view text, size_t& at, std::string& out) {
 }
 
 }  // namespace
+
+int HexDigit(char c) {
+  if (!absl::ascii_isxdigit(c)) return -1;
+  return absl::ascii_isdigit(c) ? c - '0' : absl::ascii_tolower(c) - 'a' + 10;
+}
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;

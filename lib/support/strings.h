@@ -38,6 +38,8 @@ std::string_view Trim(std::string_view text);
 std::string CEscape(std::string_view text);
 // Undoes C escapes; nullopt for a malformed one.
 std::optional<std::string> CUnescape(std::string_view text);
+// 0 to 15, -1 where `c` is no hexadecimal digit.
+int HexDigit(char c);
 // Levenshtein distance, at most `limit` + 1.
 int EditDistance(std::string_view a, std::string_view b, int limit);
 // The candidate closest to `word` when it is close enough to be a typing error, else "". Ties: the

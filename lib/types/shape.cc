@@ -139,6 +139,16 @@ Shape Shape::WithDim(int i, int64_t size) const {
   return Shape(Intern(node));
 }
 
+Shape Shape::WithSizes(absl::Span<const int64_t> sizes) const {
+  ShapeNode node;
+  node.CopyFrom(*node_);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    node.dims[i] = sizes[i];
+    node.dynamic[i] = node.dynamic[i] || sizes[i] == kUnbounded;
+  }
+  return Shape(Intern(node));
+}
+
 Shape Shape::WithDynamic(int i, bool dynamic) const {
   ShapeNode node;
   node.CopyFrom(*node_);

@@ -76,6 +76,7 @@ class Shape {
   Shape WithElementType(ElementType type) const;
   Shape WithDimensions(absl::Span<const int64_t> dims) const;  // static, row-major
   Shape WithDim(int i, int64_t size) const;                    // keeps dynamism and layout
+  Shape WithSizes(absl::Span<const int64_t> sizes) const;      // likewise
   Shape WithDynamic(int i, bool dynamic) const;
   Shape WithLayout(const Layout& layout) const;
   Shape WithoutLayout() const;             // recursively

@@ -90,6 +90,7 @@ TEST_CASE("changing one thing keeps the others", "[types][shape]") {
   CHECK(shape.ToString() == "f32[2,<=3]{0,1:S(1)}");
   CHECK(shape.WithElementType(ElementType::kBF16).ToString() == "bf16[2,<=3]{0,1:S(1)}");
   CHECK(shape.WithDim(0, 9).ToString() == "f32[9,<=3]{0,1:S(1)}");
+  CHECK(shape.WithSizes({4, 5}).ToString() == "f32[4,<=5]{0,1:S(1)}");
   CHECK(shape.WithDimensions({4, 5}).ToString() == "f32[4,5]{1,0}");
   CHECK(shape.WithoutDynamic().ToString() == "f32[2,3]{0,1:S(1)}");
   CHECK(shape.WithDynamic(1, false) == shape.WithoutDynamic());

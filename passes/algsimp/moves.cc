@@ -5,16 +5,11 @@
 
 namespace hlo::algsimp {
 
-Shape Resized(Shape shape, absl::Span<const int64_t> sizes) {
-  for (size_t i = 0; i < sizes.size(); ++i) shape = shape.WithDim(static_cast<int>(i), sizes[i]);
-  return shape;
-}
-
 Instruction* SliceLike(Rewriter& rewriter, Instruction* x, const SliceRanges& ranges) {
   DimVec sizes;
   for (const SliceRange& range : ranges)
     sizes.push_back(CeilDiv(range.limit - range.start, range.stride));
-  return rewriter.OpWithShape(Opcode::kSlice, Resized(x->shape(), sizes), {x},
+  return rewriter.OpWithShape(Opcode::kSlice, x->shape().WithSizes(sizes), {x},
                               AttrsPtr::Make(SliceAttrs{ranges}));
 }
 
@@ -24,7 +19,7 @@ Instruction* DynamicSliceLike(Rewriter& rewriter, Instruction* x,
   std::vector<Instruction*> operands = {x};
   operands.insert(operands.end(), starts.begin(), starts.end());
   return rewriter.OpWithShape(
-      Opcode::kDynamicSlice, Resized(x->shape(), sizes), operands,
+      Opcode::kDynamicSlice, x->shape().WithSizes(sizes), operands,
       AttrsPtr::Make(DynamicSliceAttrs{DimVec(sizes.begin(), sizes.end())}));
 }
 
@@ -33,7 +28,7 @@ Instruction* PadLike(Rewriter& rewriter, Instruction* x, Instruction* value, Pad
   DimVec sizes;
   for (int i = 0; i < padding.rank(); ++i)
     sizes.push_back(padding[i].PaddedSize(x->shape().dim(i)));
-  const Shape shape = Resized(x->shape(), sizes).WithElementType(like->shape().element_type());
+  const Shape shape = x->shape().WithSizes(sizes).WithElementType(like->shape().element_type());
   return rewriter.OpWithShape(Opcode::kPad, shape, {x, value},
                               AttrsPtr::Make(PadAttrs{std::move(padding)}));
 }

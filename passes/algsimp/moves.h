@@ -29,8 +29,6 @@ inline Instruction* TransposeTo(Rewriter& rewriter, Instruction* x, Shape shape,
                               AttrsPtr::Make(TransposeAttrs{std::move(order)}));
 }
 
-// The shape of `x` with other sizes, laid out as `x` is.
-Shape Resized(Shape shape, absl::Span<const int64_t> sizes);
 // A slice of `x`, laid out as `x` is.
 Instruction* SliceLike(Rewriter& rewriter, Instruction* x, const SliceRanges& ranges);
 Instruction* DynamicSliceLike(Rewriter& rewriter, Instruction* x,

@@ -3,6 +3,7 @@
 
 #include "lib/ops/convolution_kind.h"
 #include "passes/algsimp/rules.h"
+#include "passes/util/same_kind.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -146,13 +147,6 @@ Instruction* ConvSwapped(Instruction* conv, Rewriter& rewriter) {
                               AttrsPtr::Make(std::move(swapped)));
 }
 
-// Whether every value of `from` is one of `to`, of the same kind of numbers.
-bool IsTypeOrNarrower(ElementType from, ElementType to) {
-  const bool same_kind = (IsFloat(from) && IsFloat(to)) || (IsSigned(from) && IsSigned(to)) ||
-                         (IsUnsigned(from) && IsUnsigned(to));
-  return from == to || (same_kind && BitWidth(from) < BitWidth(to));
-}
-
 // A depthwise convolution whose windows see whole dimensions  =>  sum(x * broadcast(k)), reshaped
 Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
   const ConvolutionAttrs& attrs = Conv(conv);
@@ -164,9 +158,8 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
   if (attrs.feature_group_count != features || attrs.batch_group_count != 1 ||
       kernel->shape().dim(static_cast<int>(dims.kernel_input_feature)) != 1 ||
       kernel->shape().dim(static_cast<int>(dims.kernel_output_feature)) != features ||
-      !(attrs.sparsity_config == SparsityConfig{}) ||
-      !IsTypeOrNarrower(x->shape().element_type(), type) ||
-      !IsTypeOrNarrower(kernel->shape().element_type(), type) || type == ElementType::kPred ||
+      !(attrs.sparsity_config == SparsityConfig{}) || !CanUpcast(x->shape().element_type(), type) ||
+      !CanUpcast(kernel->shape().element_type(), type) || type == ElementType::kPred ||
       conv->shape().has_dynamic_dims() || conv->shape().IsZeroSized())
     return nullptr;
   // For each dimension of the result the one of the input, and of the kernel (-1: none).

@@ -1,6 +1,7 @@
 // Rules that move work from one operand of a dot to the other, or from one dot to another.
 #include <algorithm>
 
+#include "lib/types/dim_lists.h"
 #include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
@@ -91,12 +92,6 @@ DotAttrs AttrsFor(const DotAttrs& like, const Factor& lhs, const Factor& rhs, co
   return attrs;
 }
 
-DimVec Joined(const DimVec& a, const DimVec& b) {
-  DimVec all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 // Whether products of `x` with others of `type` may be made before or after theirs.
 bool IsOfKind(const Instruction* x, ElementType type) {
   const ElementType own = x->shape().element_type();
@@ -151,8 +146,8 @@ Instruction* DotOfDot(Instruction* outer, Rewriter& rewriter) {
   const auto [outer_lhs, outer_rhs] = sides(far, new_inner);
   const DotAttrs new_outer_attrs = AttrsFor(
       outer_attrs, *outer_lhs, *outer_rhs,
-      inner_is_lhs ? Joined(inner_batch, outer_batch) : Joined(outer_batch, inner_batch),
-      inner_is_lhs ? Joined(inner_summed, outer_summed) : Joined(outer_summed, inner_summed));
+      inner_is_lhs ? Joined({inner_batch, outer_batch}) : Joined({outer_batch, inner_batch}),
+      inner_is_lhs ? Joined({inner_summed, outer_summed}) : Joined({outer_summed, inner_summed}));
   const double old_flops = DotFlops(inner_attrs, first.shape, inner->shape()) +
                            DotFlops(outer_attrs, outer->operand(0)->shape(), outer->shape());
   const double new_flops = DotFlops(new_inner_attrs, inner_lhs->shape, new_inner.shape) +

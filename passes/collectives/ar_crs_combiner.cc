@@ -11,6 +11,7 @@
 #include "lib/ir/compare.h"
 #include "passes/rewrite.h"
 #include "passes/util/channels.h"
+#include "passes/util/same_kind.h"
 
 namespace hlo {
 namespace {
@@ -60,17 +61,11 @@ bool SumsReplicas(const Instruction& reduce) {
 
 bool HasOneUse(const Instruction& value) { return value.use_count() == 1 && !value.is_root(); }
 
-bool KeepsKind(const Instruction& convert) {
-  const ElementType from = convert.operand(0)->shape().element_type();
-  const ElementType to = convert.shape().element_type();
-  return (IsFloat(from) && IsFloat(to)) || (IsInteger(from) && IsInteger(to));
-}
-
 bool IsLinearStep(const Instruction& step) {
   const Opcode opcode = step.opcode();
   if (opcode == Opcode::kBitcast || opcode == Opcode::kTranspose || opcode == Opcode::kReshape)
     return true;
-  if (opcode == Opcode::kConvert) return KeepsKind(step);
+  if (opcode == Opcode::kConvert) return KeepsSums(step);
   return (opcode == Opcode::kAdd || opcode == Opcode::kSubtract || opcode == Opcode::kMultiply) &&
          IsFloat(step.shape().element_type()) && step.operand(0) != step.operand(1);
 }

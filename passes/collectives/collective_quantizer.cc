@@ -31,8 +31,8 @@ struct Conversion {
   std::vector<Instruction*> between;  // the first that is computed first
 };
 
-// In bytes: narrower elements than one are not packed.
-int Width(const Instruction& value) { return (BitWidth(value.shape().element_type()) + 7) / 8; }
+// Of an element.
+int Width(const Instruction& value) { return ByteSize(value.shape().element_type()); }
 bool Widens(const Instruction& x) {
   return x.opcode() == Opcode::kConvert && Width(x) > Width(*x.operand(0));
 }

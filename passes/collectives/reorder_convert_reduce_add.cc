@@ -2,6 +2,7 @@
 
 #include "lib/analysis/region.h"
 #include "passes/rewrite.h"
+#include "passes/util/same_kind.h"
 
 namespace hlo {
 namespace {
@@ -9,9 +10,7 @@ namespace {
 bool IsWideningOfOneKind(const Instruction& convert) {
   const ElementType from = convert.operand(0)->shape().element_type();
   const ElementType to = convert.shape().element_type();
-  return BitWidth(to) > BitWidth(from) &&
-         ((IsFloat(from) && IsFloat(to)) || (IsSigned(from) && IsSigned(to)) ||
-          (IsUnsigned(from) && IsUnsigned(to)));
+  return from != to && CanUpcast(from, to);
 }
 
 bool IsSummedBetweenDevices(const Instruction& reduce, bool with_scatter) {

@@ -303,13 +303,8 @@ class GroupFinder {
   }
 
   int64_t TieStrength(const Instruction& producer, const Instruction& user) {
-    switch (MotionModel::TieOf(producer.opcode(), user.opcode())) {
-      case MotionModel::Tie::kNone: return 0;
-      case MotionModel::Tie::kFull: return MotionModel::kTieStrength;
-      case MotionModel::Tie::kShared: break;
-    }
-    return MotionModel::kTieStrength / std::max<int64_t>(UserCount(producer), 1) /
-           std::max<int64_t>(OperandCount(user), 1);
+    return MotionModel::TieStrength(
+        producer, user, [&] { return UserCount(producer); }, [&] { return OperandCount(user); });
   }
 
   // Between `moved` and what it reads that does not move.

@@ -99,18 +99,18 @@ class ReadersInside {
   }
 
   static int64_t Strength(const Instruction& producer, int64_t users, const Instruction& user) {
-    switch (MotionModel::TieOf(producer.opcode(), user.opcode())) {
-      case MotionModel::Tie::kNone: return 0;
-      case MotionModel::Tie::kFull: return MotionModel::kTieStrength;
-      case MotionModel::Tie::kShared: break;
-    }
+    return MotionModel::TieStrength(
+        producer, user, [=] { return users; }, [&] { return OperandCount(user); });
+  }
+
+  // Different operands, constants left out; of very many only so many.
+  static int64_t OperandCount(const Instruction& user) {
     std::vector<const Instruction*> operands;
     for (const Instruction* operand : user.operands()) {
       if (!operand->IsConstant() && !Contains(operands, operand)) operands.push_back(operand);
-      if (operands.size() > kManyEdges) return 0;
+      if (operands.size() > kManyEdges) break;
     }
-    return MotionModel::kTieStrength / std::max<int64_t>(users, 1) /
-           std::max<int64_t>(static_cast<int64_t>(operands.size()), 1);
+    return static_cast<int64_t>(operands.size());
   }
 
   // More than what a tie can be divided by.

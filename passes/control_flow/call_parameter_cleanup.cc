@@ -91,8 +91,7 @@ bool RemoveUnread(Computation& computation, PassContext& context) {
     Instruction* const parameter = computation.parameter(i);
     if (parameter->has_uses() || parameter->has_control_edges() || !context.MayRewrite()) continue;
     context.Passed(*parameter, "is not read");
-    for (const CallSite& site : computation.callers()) site.caller->RemoveOperand(i);
-    computation.RemoveParameter(i);
+    computation.RemoveParameterAndOperands(i);
     context.Count("parameters");
     changed = true;
   }

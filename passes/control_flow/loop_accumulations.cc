@@ -7,6 +7,7 @@
 #include "lib/analysis/trip_count.h"
 #include "lib/ops/opcode_set.h"
 #include "passes/util/loop_state.h"
+#include "passes/util/same_kind.h"
 
 namespace hlo {
 
@@ -38,13 +39,6 @@ bool OnlyUse(const Instruction& value) {
 
 bool IsSummable(ElementType type) {
   return (IsFloat(type) && BitWidth(type) >= 16) || (IsInteger(type) && BitWidth(type) >= 8);
-}
-
-// A conversion of a sum is the sum of conversions, but for rounding.
-bool ConvertsSums(const Instruction& convert) {
-  const ElementType from = convert.operand(0)->shape().element_type();
-  const ElementType to = convert.shape().element_type();
-  return (IsFloat(from) && IsFloat(to)) || (IsInteger(from) && IsInteger(to));
 }
 
 // Whether `value`, one of the two choices of `select`, is chosen instead of zeros.
@@ -227,7 +221,7 @@ std::optional<StoredRegion> LoopAccumulations::FindRegion(
   StoredRegion region = {-1, {}, reduce.shape()};
   const auto user = [&value] { return value->uses()[0].user; };
   while (OnlyUse(*value) && (user()->opcode() == Opcode::kReshape ||
-                             (user()->opcode() == Opcode::kConvert && ConvertsSums(*user())))) {
+                             (user()->opcode() == Opcode::kConvert && KeepsSums(*user())))) {
     value = user();
     region.shape = value->shape();
   }
@@ -262,7 +256,7 @@ bool LoopAccumulations::PassesOn(const Instruction& user, const Instruction& val
     return (!is_scatter || is_one_choice) && IsChosenOrZero(user, value) && IsSame(pred, reduce);
   }
   if (is_scatter) return false;
-  if (opcode == Opcode::kConvert) return ConvertsSums(user);
+  if (opcode == Opcode::kConvert) return KeepsSums(user);
   if (opcode == Opcode::kBitcast)
     return user.shape().element_type() == value.shape().element_type();
   if (opcode == Opcode::kMultiply) {
@@ -312,7 +306,7 @@ std::optional<Accumulation> LoopAccumulations::SumOf(Instruction* sum, const Ins
       const Opcode opcode = value->opcode();
       const bool is_moved = opcode == Opcode::kBitcast || opcode == Opcode::kReshape ||
                             opcode == Opcode::kTranspose ||
-                            (opcode == Opcode::kConvert && ConvertsSums(*value));
+                            (opcode == Opcode::kConvert && KeepsSums(*value));
       const bool is_part = opcode == Opcode::kDynamicSlice && may_slice && path.part == nullptr;
       if (is_scatter || (!is_moved && !is_part)) return std::nullopt;
       if (is_part) path.part = value;
@@ -341,7 +335,7 @@ std::optional<Accumulation> LoopAccumulations::SumOf(Instruction* sum, const Ins
         opcode == Opcode::kDynamicUpdateSlice && use.operand_index == 1 && to.part == nullptr;
     const bool is_moved = opcode == Opcode::kBitcast || opcode == Opcode::kReshape ||
                           opcode == Opcode::kTranspose ||
-                          (opcode == Opcode::kConvert && ConvertsSums(*use.user));
+                          (opcode == Opcode::kConvert && KeepsSums(*use.user));
     if (is_scatter || (!is_moved && !is_part)) return std::nullopt;
     if (is_part) to.part = use.user;
     if (opcode == Opcode::kTranspose) to.Transpose(*use.user);

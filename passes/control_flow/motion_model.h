@@ -13,6 +13,7 @@
 // number the table of what may move stays as it is.)
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -35,12 +36,25 @@ class MotionModel {
   void StartGroup();
   bool MayMove(const Instruction& instruction);
 
-  // How strong the tie between a producer and its user is.
-  enum class Tie : uint8_t { kNone, kFull, kShared };  // kShared: the more users, the weaker
-  static Tie TieOf(Opcode producer, Opcode user);
-  static constexpr int64_t kTieStrength = 10;  // of a full one
+  // How strong the tie between a producer and its user is, at most kTieStrength: the more `users`
+  // the one and the more `operands` the other has, the weaker. Both are functions, called only
+  // where they count.
+  static constexpr int64_t kTieStrength = 10;
+  template <class Users, class Operands>
+  static int64_t TieStrength(const Instruction& producer, const Instruction& user,
+                             const Users& users, const Operands& operands) {
+    switch (TieOf(producer.opcode(), user.opcode())) {
+      case Tie::kNone: return 0;
+      case Tie::kFull: return kTieStrength;
+      case Tie::kShared: break;
+    }
+    return kTieStrength / std::max<int64_t>(users(), 1) / std::max<int64_t>(operands(), 1);
+  }
 
  private:
+  enum class Tie : uint8_t { kNone, kFull, kShared };
+  static Tie TieOf(Opcode producer, Opcode user);
+
   struct Flips {
     int64_t until_first = 0;
     int64_t left = 0;

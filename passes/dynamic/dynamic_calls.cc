@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "lib/analysis/leaves.h"
 #include "passes/dynamic/padding_values.h"
+#include "passes/util/start_vectors.h"
 
 namespace hlo {
 namespace {
@@ -125,11 +126,6 @@ absl::StatusOr<Instruction*> ConvolutionOfCall(Builder& b, const Instruction& ca
   return result;
 }
 
-// Element `i` of a vector of sizes.
-Instruction* SizeOfVector(Builder& b, Instruction* sizes, int64_t i) {
-  return b.Reshape(b.Slice(sizes, {i}, {i + 1}), {});
-}
-
 // ---- DynamicConvolutionForward(input, kernel) ----
 
 absl::Status InferConvolutionForward(SizeInference& in, Instruction* call) {
@@ -197,7 +193,7 @@ absl::Status InferConvolutionInputGrad(SizeInference& in, Instruction* call) {
   Builder b = BuilderFor(*call);
   const Shape shape = call->shape();
   for (int dim = 0; dim < shape.rank(); ++dim) {
-    if (shape.is_dynamic(dim)) in.Set(call, 0, dim, SizeOfVector(b, call->operand(0), dim));
+    if (shape.is_dynamic(dim)) in.Set(call, 0, dim, ElementOfVector(b, call->operand(0), dim));
   }
   return b.status();
 }
@@ -221,7 +217,7 @@ absl::StatusOr<Instruction*> ExpandConvolutionInputGrad(Instruction* call,
     forward.size = window.dims[i].size;
     forward.window_dilation = window.dims[i].window_dilation;
     forward.stride = window.dims[i].base_dilation;
-    Instruction* input_size = SizeOfVector(b, call->operand(0), labels.output_spatial[i]);
+    Instruction* input_size = ElementOfVector(b, call->operand(0), labels.output_spatial[i]);
     Instruction* all = SizeConstant(b, forward.DilatedWindow() - 1);
     before[i] = b.Subtract(all, SameWindow(b, input_size, forward).padding_before);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/types/dim_lists.h"
+
 namespace hlo {
 namespace {
 
@@ -34,12 +36,6 @@ Instruction* WithBatchIndices(Instruction* indices, int64_t& vector_dim, const D
   return b.Concatenate(parts, vector_dim);
 }
 
-DimVec Joined(const DimVec& first, const DimVec& second) {
-  DimVec all = first;
-  all.insert(all.end(), second.begin(), second.end());
-  return all;
-}
-
 DimVec Sorted(DimVec dims) {
   std::sort(dims.begin(), dims.end());
   return dims;
@@ -49,9 +45,9 @@ Instruction* NormalizedGather(Instruction* gather, Rewriter& b) {
   GatherAttrs attrs = gather->attrs<GatherAttrs>();
   Instruction* indices = WithBatchIndices(gather->operand(1), attrs.index_vector_dim,
                                           attrs.start_indices_batching_dims, b);
-  attrs.start_index_map = Joined(attrs.operand_batching_dims, attrs.start_index_map);
+  attrs.start_index_map = Joined({attrs.operand_batching_dims, attrs.start_index_map});
   attrs.collapsed_slice_dims =
-      Sorted(Joined(attrs.collapsed_slice_dims, attrs.operand_batching_dims));
+      Sorted(Joined({attrs.collapsed_slice_dims, attrs.operand_batching_dims}));
   attrs.operand_batching_dims.clear();
   attrs.start_indices_batching_dims.clear();
   attrs.indices_are_sorted = false;
@@ -66,9 +62,9 @@ Instruction* NormalizedScatter(Instruction* scatter, Rewriter& b) {
   operands[at] = WithBatchIndices(operands[at], attrs.index_vector_dim,
                                   attrs.scatter_indices_batching_dims, b);
   attrs.scatter_dims_to_operand_dims =
-      Joined(attrs.input_batching_dims, attrs.scatter_dims_to_operand_dims);
+      Joined({attrs.input_batching_dims, attrs.scatter_dims_to_operand_dims});
   attrs.inserted_window_dims =
-      Sorted(Joined(attrs.inserted_window_dims, attrs.input_batching_dims));
+      Sorted(Joined({attrs.inserted_window_dims, attrs.input_batching_dims}));
   attrs.input_batching_dims.clear();
   attrs.scatter_indices_batching_dims.clear();
   attrs.indices_are_sorted = false;

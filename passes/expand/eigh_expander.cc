@@ -1,11 +1,11 @@
 #include "passes/expand/eigh_expander.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <limits>
 #include <numeric>
 
+#include "absl/strings/ascii.h"
 #include "lib/linalg/signature.h"
 #include "lib/support/strings.h"
 #include "passes/util/counted_loop.h"
@@ -313,8 +313,7 @@ std::string EighExpander::Name(const Instruction& call) const {
   std::string name =
       fmt::format("xla.eigh_{}_{}", NamePart(call.operand(0)->shape()), call.backend_config());
   std::replace_if(
-      name.begin() + 4, name.end(),
-      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+      name.begin() + 4, name.end(), [](char c) { return !absl::ascii_isalnum(c); }, '_');
   return name;
 }
 

@@ -1,15 +1,11 @@
 #include "passes/expand/rng_bit_generator_expander.h"
 
 #include "passes/util/random_words.h"
+#include "passes/util/start_vectors.h"
 #include "passes/util/unsigned_type.h"
 
 namespace hlo {
 namespace {
-
-// Word `i` of a state, as a scalar.
-Instruction* StateWord(Builder& b, Instruction* state, int64_t i) {
-  return b.Reshape(b.Slice(state, {i}, {i + 1}), {});
-}
 
 Instruction* StateOf(Builder& b, const std::vector<Instruction*>& words) {
   std::vector<Instruction*> parts;
@@ -46,13 +42,13 @@ absl::StatusOr<Instruction*> RngBitGeneratorExpander::Build(
   Instruction* state = operands[0];
   const Shape shape = generator.shape().element(1);
   if (shape.IsZeroSized()) return b.Tuple({state, b.Constant(Literal(shape))});
-  Instruction *key = StateWord(b, state, 0), *low = StateWord(b, state, 1);
+  Instruction *key = ElementOfVector(b, state, 0), *low = ElementOfVector(b, state, 1);
   if (AlgorithmOf(generator) == RngAlgorithm::kThreeFry) {
     const auto [words, next] = ThreeFryWords(b, key, low, shape);
     return b.Tuple({StateOf(b, {key, next}), WordsAs(b, words, shape.element_type())});
   }
   const bool has_high = state->shape().dim(0) == 3;
-  const CounterWords counter{low, has_high ? StateWord(b, state, 2) : key};
+  const CounterWords counter{low, has_high ? ElementOfVector(b, state, 2) : key};
   const auto [words, next] = PhiloxWords(b, key, counter, shape);
   Instruction* new_state =
       has_high ? StateOf(b, {key, next.low, next.high}) : StateOf(b, {key, next.low});

@@ -6,6 +6,7 @@
 
 #include "lib/eval/random_bits.h"
 #include "passes/util/random_words.h"
+#include "passes/util/start_vectors.h"
 #include "passes/util/unsigned_type.h"
 
 namespace hlo {
@@ -114,10 +115,8 @@ absl::StatusOr<Instruction*> RngExpander::Build(const Instruction& rng,
   if (shape.IsZeroSized()) return b.Constant(Literal(shape));
   const ElementType type = *DrawnType(shape.element_type());
   Instruction* key = KeyOf(b, rng.module().config(), arguments[0]);
-  const auto state_word = [&](int64_t i) {
-    return b.Reshape(b.Slice(arguments[1], {i}, {i + 1}), {});
-  };
-  const CounterWords counter{state_word(0), state_word(1)};
+  const CounterWords counter{ElementOfVector(b, arguments[1], 0),
+                             ElementOfVector(b, arguments[1], 1)};
   const auto words = [&](absl::Span<const int64_t> sizes) {
     return PhiloxWords(b, key, counter, Shape::Array(*UnsignedOfWidth(BitWidth(type)), sizes))
         .first;

@@ -61,8 +61,7 @@ void ReadOwn(Instruction& fusion, const Instruction* operand, Instruction* copy)
     Instruction* const parameter = body.parameter(i);
     parameter->ReplaceAllUsesWith(copy);
     if (parameter->is_root()) body.set_root(copy);
-    fusion.RemoveOperand(i);
-    body.RemoveParameter(i);
+    body.RemoveParameterAndOperands(i);
   }
 }
 

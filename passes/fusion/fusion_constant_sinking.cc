@@ -23,8 +23,7 @@ void SinkOperand(Instruction* fusion, int i) {
   Instruction* const inner = body.AddClone(*constant, parameter->shape(), {});
   parameter->ReplaceAllUsesWith(inner);
   if (body.root() == parameter) body.set_root(inner);
-  body.RemoveParameter(i);
-  fusion->RemoveOperand(i);
+  body.RemoveParameterAndOperands(i);
   if (!constant->has_uses() && !constant->is_root() && !constant->has_control_edges())
     constant->parent()->RemoveUnused(constant);
 }

@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/status.h"
+#include "lib/support/strings.h"
 
 namespace hlo {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 class DictionaryParser {
  public:
@@ -76,8 +70,10 @@ class DictionaryParser {
     if (Next() == '"') {
       ASSIGN_OR_RETURN(attribute.name, ParseString());
     } else {
-      if (!IsLetter(Next())) return Wrong("the name of an attribute");
-      while (IsLetter(Next()) || IsDigit(Next()) || Next() == '.' || Next() == '$') ++at_;
+      if (!absl::ascii_isalpha(Next()) && Next() != '_') return Wrong("the name of an attribute");
+      while (absl::ascii_isalnum(Next()) ||
+             std::string_view("_.$").find(Next()) != std::string_view::npos)
+        ++at_;
       attribute.name = text_.substr(begin, at_ - begin);
     }
     attribute.loc = From(begin);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <span>
 
+#include "absl/strings/ascii.h"
 #include "lib/ir/printer.h"
 #include "lib/support/file.h"
 #include "lib/support/source.h"
@@ -209,8 +210,7 @@ class WireTextReader {
     Blanks();
     const size_t start = at_;
     const auto is_part = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '_' || c == '-' || c == '+' || c == '.';
+      return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '+' || c == '.';
     };
     while (at_ < text_.size() && is_part(text_[at_])) ++at_;
     return text_.substr(start, at_ - start);

@@ -24,20 +24,12 @@ bool HasProducts(const Computation& body) {
   return products >= kFewestProducts;
 }
 
-// The value that an element of a tuple is, through tuples of the same computation.
-Instruction* SameElement(Instruction* value) {
-  while (value->opcode() == Opcode::kGetTupleElement &&
-         value->operand(0)->opcode() == Opcode::kTuple)
-    value = value->operand(0)->operand(static_cast<int>(value->tuple_index()));
-  return value;
-}
-
 // The products that `sum` adds to what element 2 of the state was, the first that is added first;
 // none where it adds anything else.
 std::vector<Instruction*> AddedProducts(Instruction* sum) {
   std::vector<Instruction*> products;
-  for (sum = SameElement(sum); sum->opcode() == Opcode::kAdd;) {
-    Instruction *one = SameElement(sum->operand(0)), *other = SameElement(sum->operand(1));
+  for (sum = ThroughTuples(sum); sum->opcode() == Opcode::kAdd;) {
+    Instruction *one = ThroughTuples(sum->operand(0)), *other = ThroughTuples(sum->operand(1));
     if (other->opcode() != Opcode::kDot) std::swap(one, other);
     if (other->opcode() != Opcode::kDot || other->shape() != sum->shape()) return {};
     products.push_back(other);
@@ -91,7 +83,7 @@ absl::Status MoveWindowedSum(Instruction* loop, PassContext& context) {
   const Instruction& init = *loop->operand(0);
   if (!CanCarryMore(*loop) || init.opcode() != Opcode::kTuple || !init.has_one_user() ||
       loop->shape().element_count_of_tuple() <= kProductElement ||
-      !Match(SameElement(init.operand(kProductElement)), m::Zero()))
+      !Match(ThroughTuples(init.operand(kProductElement)), m::Zero()))
     return absl::OkStatus();
   const std::vector<Instruction*> products =
       AddedProducts(loop->while_body()->root()->operand(kProductElement));

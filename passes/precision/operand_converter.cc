@@ -1,6 +1,7 @@
 #include "passes/precision/operand_converter.h"
 
 #include "passes/precision/operand_upcaster.h"
+#include "passes/util/same_kind.h"
 
 namespace hlo {
 namespace {

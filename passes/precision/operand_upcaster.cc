@@ -1,6 +1,7 @@
 #include "passes/precision/operand_upcaster.h"
 
 #include "lib/ops/shape_rules.h"
+#include "passes/util/same_kind.h"
 
 namespace hlo {
 
@@ -8,15 +9,6 @@ ElementType NaturalResultType(const Instruction& product) {
   const ElementType lhs = product.operand(0)->shape().element_type();
   const ElementType rhs = product.operand(1)->shape().element_type();
   return BitWidth(rhs) > BitWidth(lhs) ? rhs : lhs;
-}
-
-bool AreSameKind(ElementType a, ElementType b) {
-  return a == b || (IsFloat(a) && IsFloat(b)) || (IsSigned(a) && IsSigned(b)) ||
-         (IsUnsigned(a) && IsUnsigned(b));
-}
-
-bool CanUpcast(ElementType from, ElementType to) {
-  return from == to || (AreSameKind(from, to) && BitWidth(to) > BitWidth(from));
 }
 
 bool OperandUpcaster::Matches(const Instruction& instruction) const {

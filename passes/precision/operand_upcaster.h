@@ -25,9 +25,5 @@ class OperandUpcaster final : public ExpanderPass {
 
 // The element type that a dot or convolution has when none is asked for.
 ElementType NaturalResultType(const Instruction& product);
-// Both floats, both signed or both unsigned integers; or equal.
-bool AreSameKind(ElementType a, ElementType b);
-// Whether values of `from` can be computed in `to`: the same kind, not fewer bits.
-bool CanUpcast(ElementType from, ElementType to);
 
 }  // namespace hlo

@@ -2,6 +2,7 @@
 
 #include "lib/eval/contraction.h"
 #include "passes/precision/operand_upcaster.h"
+#include "passes/util/same_kind.h"
 
 namespace hlo {
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/status.h"
 
 namespace hlo {
 namespace {
 
 bool IsWordCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-' || c == '$';
+  return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-' || c == '$';
 }
 
 class TextReader {

@@ -275,13 +275,12 @@ class DeadCode {
     bool changed = false;
     for (int i = computation.parameter_count(); i-- > 0;) {
       if (!IsDeadParameter(*computation.parameter(i)) || !context_.MayRewrite()) continue;
-      for (const CallSite& site : computation.callers()) {
-        Instruction* operand = site.caller->operand(i);
-        site.caller->RemoveOperand(i);
-        RemoveIfDead(operand);
-      }
+      std::vector<Instruction*> operands;
+      for (const CallSite& site : computation.callers())
+        operands.push_back(site.caller->operand(i));
       context_.Passed(*computation.parameter(i), "nothing reads it");
-      computation.RemoveParameter(i);
+      computation.RemoveParameterAndOperands(i);
+      for (Instruction* operand : operands) RemoveIfDead(operand);
       context_.Count("parameters");
       changed = true;
     }

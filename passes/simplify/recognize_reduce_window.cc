@@ -8,6 +8,7 @@
 #include "lib/analysis/region.h"
 #include "lib/ir/async_chain.h"
 #include "passes/rewrite.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -37,14 +38,6 @@ struct SlidingPieces {
   size_t dimension = 0;
   int64_t step = 0;
 };
-
-// Sees through elements of tuples that are made here.
-Instruction* Untupled(Instruction* value) {
-  while (value->opcode() == Opcode::kGetTupleElement &&
-         value->operand(0)->opcode() == Opcode::kTuple)
-    value = value->operand(0)->operand(static_cast<int>(value->tuple_index()));
-  return value;
-}
 
 // ---- terms of sums ----
 
@@ -159,10 +152,10 @@ std::optional<WindowPiece> PieceOfPad(const Instruction& pad) {
 }
 
 std::optional<WindowPiece> PieceOf(Instruction* value) {
-  value = Untupled(value);
+  value = ThroughTuples(value);
   std::optional<WindowPiece> piece;
   if (value->opcode() == Opcode::kSlice) {
-    piece = {Untupled(value->operand(0)), nullptr, {}, {}};
+    piece = {ThroughTuples(value->operand(0)), nullptr, {}, {}};
     for (const SliceRange& range : value->attrs<SliceAttrs>().slice) {
       piece->starts.push_back(range.start);
       piece->strides.push_back(range.stride);
@@ -172,7 +165,7 @@ std::optional<WindowPiece> PieceOf(Instruction* value) {
   } else if (value->opcode() == Opcode::kPad) {
     piece = PieceOfPad(*value);
   }
-  if (piece) piece->source = Untupled(piece->source);
+  if (piece) piece->source = ThroughTuples(piece->source);
   return piece;
 }
 

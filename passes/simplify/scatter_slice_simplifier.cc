@@ -138,12 +138,6 @@ class ScatterCutter {
   }
 
  private:
-  // `shape`, of an array, with these sizes.
-  static Shape WithSizes(Shape shape, const std::vector<int64_t>& sizes) {
-    for (size_t d = 0; d < sizes.size(); ++d) shape = shape.WithDim(static_cast<int>(d), sizes[d]);
-    return shape;
-  }
-
   absl::Status Cut(Instruction* scatter, const ScatterReaders& readers) const {
     const uint32_t first_new = computation_.module().id_limit();
     const std::vector<int64_t> starts(readers.sizes.size(), 0);
@@ -159,9 +153,9 @@ class ScatterCutter {
     for (int i = 0; i < scatter->operand_count() / 2; ++i)
       operands[static_cast<size_t>(i)] = cut(scatter->operand(i));
     Shape shape = scatter->shape();
-    if (shape.IsArray()) shape = WithSizes(shape, readers.sizes);
+    if (shape.IsArray()) shape = shape.WithSizes(readers.sizes);
     for (int i = 0; i < shape.element_count_of_tuple(); ++i)
-      shape = shape.WithElement(i, WithSizes(shape.element(i), readers.sizes));
+      shape = shape.WithElement(i, shape.element(i).WithSizes(readers.sizes));
     less[scatter] = b.OpWithShape(Opcode::kScatter, shape, operands, scatter->attrs_ptr(),
                                   {scatter->to_apply()});
     for (Instruction* old : readers.between) {
@@ -171,7 +165,7 @@ class ScatterCutter {
         if (operand->shape().IsTuple() || SameDimensions(operand->shape(), old->shape()))
           operand = cut(operand);
       }
-      less[old] = computation_.AddClone(*old, WithSizes(old->shape(), readers.sizes), operands);
+      less[old] = computation_.AddClone(*old, old->shape().WithSizes(readers.sizes), operands);
     }
     RETURN_IF_ERROR(b.status());
     for (Instruction* slice : readers.slices)

@@ -133,6 +133,13 @@ Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i) {
   return builder.GetTupleElement(tuple, i);
 }
 
+Instruction* ThroughTuples(Instruction* value) {
+  while (value->opcode() == Opcode::kGetTupleElement &&
+         value->operand(0)->opcode() == Opcode::kTuple)
+    value = value->operand(0)->operand(static_cast<int>(value->tuple_index()));
+  return value;
+}
+
 bool OnlyElementsRead(const Instruction& tuple) {
   return !tuple.is_root() &&
          std::all_of(tuple.uses().begin(), tuple.uses().end(),

@@ -38,6 +38,8 @@ absl::Status DropLoopElements(Instruction* loop, const std::vector<bool>& keep,
 
 // Element `i` of a tuple: its operand where it is built, else a get-tuple-element of it.
 Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i);
+// What `value` is, through tuples that are built in its computation and read again.
+Instruction* ThroughTuples(Instruction* value);
 
 // Whether all uses of `tuple` are get-tuple-elements and it is no root.
 bool OnlyElementsRead(const Instruction& tuple);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/child_process.h"
 #include "lib/support/memory_file.h"
 #include "lib/support/strings.h"
@@ -108,7 +109,7 @@ std::string KindOfFinding(std::string_view finding) {
   for (const char c : finding) {
     if (c == '`') quoted = !quoted;
     if (c == '\n' && !quoted) break;
-    if (quoted || (c >= '0' && c <= '9')) continue;
+    if (quoted || absl::ascii_isdigit(c)) continue;
     kind += c;
   }
   return kind;

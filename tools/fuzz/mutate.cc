@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "tools/fuzz/vocabulary.h"
 
 namespace hlo {
 namespace {
 
-bool IsWordByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-';
-}
+bool IsWordByte(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-'; }
 
 // What one change works on.
 struct Change {

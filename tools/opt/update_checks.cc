@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
 #include "lib/support/contains.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
@@ -76,19 +76,15 @@ class Captures {
 
  private:
   static bool IsOfName(char c, bool is_first) {
-    const bool is_letter = std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-    return is_letter || (!is_first && (std::isdigit(static_cast<unsigned char>(c)) != 0 ||
-                                       c == '.' || c == '-'));
+    const bool is_letter = absl::ascii_isalpha(c) || c == '_';
+    return is_letter || (!is_first && (absl::ascii_isdigit(c) || c == '.' || c == '-'));
   }
 
   std::string Capture(std::string_view name) {
     std::string& variable = variables_[std::string(name)];
     if (!variable.empty()) return fmt::format("%[[{}]]", variable);
     std::string base;
-    for (const char c : name) {
-      const auto letter = static_cast<unsigned char>(c);
-      base += std::isalnum(letter) != 0 ? static_cast<char>(std::toupper(letter)) : '_';
-    }
+    for (const char c : name) base += absl::ascii_isalnum(c) ? absl::ascii_toupper(c) : '_';
     variable = base;
     for (int number = 2; !taken_.insert(variable).second; ++number)
       variable = fmt::format("{}_{}", base, number);

@@ -262,8 +262,7 @@ bool NarrowCalls(Reducer& reducer) {
       for (int i = callee->parameter_count(); i-- > 0;) {
         const Instruction* parameter = callee->parameter(i);
         if (parameter->is_used() || parameter->has_control_edges()) continue;
-        for (const CallSite& site : callee->callers()) site.caller->RemoveOperand(i);
-        callee->RemoveParameter(i);
+        callee->RemoveParameterAndOperands(i);
         changed = true;
       }
     }

@@ -11,6 +11,7 @@
 #include "lib/ir/verify_meaning.h"
 #include "lib/support/file.h"
 #include "lib/support/json_value.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/run/bench.h"
@@ -95,9 +96,8 @@ std::vector<Row> RowsOf(const ToolOptions& options) {
 // The rows in turns, until one is interrupted.
 absl::Status Measure(const ToolOptions& options, std::vector<Row>& rows, Progress& progress,
                      bool& is_interrupted) {
-  BenchOptions bench{(options.bench_min_runs + kTurns - 1) / kTurns,
-                     options.bench_min_seconds / kTurns, options.warmup / kTurns,
-                     (options.iterations + kTurns - 1) / kTurns};
+  BenchOptions bench{CeilDiv(options.bench_min_runs, kTurns), options.bench_min_seconds / kTurns,
+                     options.warmup / kTurns, CeilDiv(options.iterations, kTurns)};
   for (int turn = 0; turn < kTurns && !is_interrupted; ++turn) {
     for (Row& row : rows) {
       progress.Stage(

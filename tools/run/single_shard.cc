@@ -9,6 +9,7 @@
 #include "lib/ops/async_pairs.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/support/diagnostic.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
@@ -131,7 +132,7 @@ class LocalValue {
       const int64_t want = shape.dim(d), have = x->shape().dim(d);
       if (want == have) continue;
       if (want > have && have > 0) {
-        const std::vector<Instruction*> copies(static_cast<size_t>((want + have - 1) / have), x);
+        const std::vector<Instruction*> copies(static_cast<size_t>(CeilDiv(want, have)), x);
         x = builder_.Concatenate(copies, d);
       }
       DimVec starts(static_cast<size_t>(shape.rank()), 0),

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "absl/strings/ascii.h"
 #include "lib/ir/verifier.h"
 #include "lib/proto/proto.h"
 #include "lib/support/archive.h"
@@ -28,14 +29,12 @@ bool output_failed = false;  // standard output could not be written, though som
 
 std::string Shorten(std::string_view name) { return std::string(name == "-" ? "<stdin>" : name); }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 // The length of a log prefix at `at`, `I0521 12:04:45.883483    1509 file.cc:186] `, or 0.
 size_t LogPrefix(std::string_view line) {
   size_t at = 0;
   const auto digits = [&](size_t least) {
     const size_t start = at;
-    while (at < line.size() && IsDigit(line[at])) ++at;
+    while (at < line.size() && absl::ascii_isdigit(line[at])) ++at;
     return at - start >= least;
   };
   const auto take = [&](char c) {
@@ -252,8 +251,7 @@ std::string ShellQuoted(const std::string& word) {
   constexpr std::string_view kPlain = "_-./=,:@%+";
   bool is_plain = !word.empty();
   for (const char c : word)
-    is_plain = is_plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                            kPlain.find(c) != std::string_view::npos);
+    is_plain = is_plain && (absl::ascii_isalnum(c) || kPlain.find(c) != std::string_view::npos);
   if (is_plain) return word;
   return SingleQuoted(word);
 }

@@ -11,6 +11,7 @@
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/analysis/cost.h"
 #include "lib/ops/opcode_groups.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 #include "passes/fusion/row_fusion.h"
@@ -169,7 +170,7 @@ class LoopEmission {
     int64_t chunk = nest.groups[outer].size;
     if (outer == cut && tasks < 32 && (tasks == 1 || !HasRowSums()))
       chunk = ChunkOf(nest, cut, tasks);
-    const int64_t chunks = (nest.groups[outer].size + chunk - 1) / chunk;
+    const int64_t chunks = CeilDiv(nest.groups[outer].size, chunk);
     result_.task_count = plan_.serial ? 1 : tasks * chunks;
     // One task: everything is known, and nothing need be computed from the bounds.
     const bool whole = plan_.serial || tasks * chunks == 1;
@@ -276,8 +277,8 @@ class LoopEmission {
     int64_t chunk = reduces || (nest.tile_group >= 0 && !nest.written_out)
                         ? lanes
                         : std::max(kElementsPerTask, size * tasks / 256);
-    chunk = std::max(chunk, (size * tasks + 1023) / 1024);  // not more than a thousand tasks
-    chunk = (chunk + lanes - 1) / lanes * lanes;
+    chunk = std::max(chunk, CeilDiv(size * tasks, 1024));  // not more than a thousand tasks
+    chunk = RoundUp(chunk, lanes);
     return std::min(chunk, size);
   }
 

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/contains.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -54,9 +55,9 @@ class ScatterEmission {
     const int64_t lanes = windows.levels.front();
     const bool split =
         shared && windows.groups.size() == 1 && columns >= 2 * lanes && !StartsMoveColumns(update);
-    const int64_t piece = split ? (columns / 16 + lanes - 1) / lanes * lanes : columns;
+    const int64_t piece = split ? RoundUp(columns / 16, lanes) : columns;
     const int64_t step = std::max(piece, std::min(columns, lanes));
-    result_.task_count = split ? (columns + step - 1) / step : 1;
+    result_.task_count = split ? CeilDiv(columns, step) : 1;
     if (!shared) RETURN_IF_ERROR(CopyOperands());
     if (update.element_count() == 0) return Finish();
     const Value lo = split ? b_.Scale(b_.begin(), step) : b_.Index(0);

@@ -42,8 +42,7 @@ int64_t ChirpStep(int64_t j, int64_t n) {
 
 template <class T>
 void AppendRoot(int64_t numerator, int64_t denominator, bool is_inverse, std::vector<T>& pairs) {
-  const auto root =
-      math::RootOfUnity(static_cast<double>(numerator) / static_cast<double>(denominator));
+  const auto root = math::RootOfUnity(numerator, denominator);
   pairs.push_back(static_cast<T>(root.re));
   pairs.push_back(static_cast<T>(is_inverse ? root.im : -root.im));
 }

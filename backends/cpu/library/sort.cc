@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/cpu/library/sort_keys.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
@@ -18,10 +19,6 @@ namespace {
 
 constexpr int64_t kDigitSort = 700;  // rows from here on are sorted by digits
 constexpr int64_t kLineBytes = 64;
-
-constexpr int64_t Align(int64_t bytes) {
-  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
-}
 
 // A key of more than 32 bits and its position.
 struct LongItem {
@@ -122,8 +119,8 @@ class Sort final : public SortKernel {
   using Item = std::conditional_t<(sizeof(Bits) > 4), LongItem, uint64_t>;
 
   explicit Sort(SortSpec spec) : spec_(std::move(spec)) {
-    items_bytes_ = Align(spec_.size * int64_t{sizeof(Item)});
-    worker_bytes_ = 2 * items_bytes_ + Align(spec_.size * int64_t{sizeof(Word16)});
+    items_bytes_ = RoundUp(spec_.size * int64_t{sizeof(Item)}, kLineBytes);
+    worker_bytes_ = 2 * items_bytes_ + RoundUp(spec_.size * int64_t{sizeof(Word16)}, kLineBytes);
   }
 
   int64_t scratch_bytes() const override { return worker_bytes_ * spec_.threads; }
@@ -167,7 +164,7 @@ class TopK final : public TopKKernel {
   explicit TopK(const TopKSpec& spec) : spec_(spec) {
     // Candidates gather in twice k places, then the worse half is dropped.
     capacity_ = std::min(spec.size, std::max<int64_t>(2 * spec.k, 64));
-    worker_bytes_ = Align(capacity_ * int64_t{sizeof(Item)});
+    worker_bytes_ = RoundUp(capacity_ * int64_t{sizeof(Item)}, kLineBytes);
   }
 
   int64_t scratch_bytes() const override { return worker_bytes_ * spec_.threads; }

@@ -5,6 +5,7 @@
 
 #include "lib/support/check.h"
 #include "lib/support/hash.h"
+#include "lib/support/round.h"
 
 namespace hlo::cpu::tile {
 namespace {
@@ -49,7 +50,7 @@ int TileBuilder::AddBuffer(BufferKind kind, ElementType type, int64_t elements, 
   buffer.elements = elements;
   buffer.written = written;
   if (kind == BufferKind::kScratch) {
-    buffer.offset = (kernel_->scratch_bytes + 63) / 64 * 64;
+    buffer.offset = RoundUp(kernel_->scratch_bytes, 64);
     kernel_->scratch_bytes = buffer.offset + elements * ByteSize(type);
   }
   kernel_->buffers.push_back(std::move(buffer));

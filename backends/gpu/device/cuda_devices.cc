@@ -7,6 +7,7 @@
 
 #include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/cuda_device.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -38,7 +39,7 @@ ProcessPlace PlaceOfProcess() {
 }
 
 std::vector<int> OrdinalsFor(int64_t devices, int64_t gpus, const ProcessPlace& place) {
-  const int64_t own = (devices + place.processes - 1) / place.processes;
+  const int64_t own = CeilDiv(devices, place.processes);
   const int64_t first = place.local_rank * own;
   if (first + own > gpus)
     return {static_cast<int>(gpus > 0 ? place.local_rank % gpus : place.local_rank)};

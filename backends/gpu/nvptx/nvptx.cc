@@ -19,6 +19,7 @@
 #include <charconv>
 #include <mutex>
 
+#include "absl/strings/ascii.h"
 #include "backends/gpu/nvptx/early_loads.h"
 #include "backends/gpu/nvptx/remainder.h"
 #include "backends/gpu/nvptx/shared_memory.h"
@@ -154,8 +155,7 @@ absl::Status CheckTarget(std::string_view target) {
 std::string PtxName(const UniqueKernel& kernel, size_t i) {
   std::string name = kernel.name;
   for (char& c : name) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!fits) c = '_';
+    if (!absl::ascii_isalnum(c)) c = '_';
   }
   return fmt::format("k{}_{}", i, name);
 }

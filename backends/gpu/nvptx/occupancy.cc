@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/support/round.h"
+
 namespace hlo::gpu {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr Limits kLimits[] = {
     {"sm_89", 1536, 24, 100}, {"sm_90", 2048, 32, 228},
 };
 
-int RoundedUp(int value, int unit) { return (value + unit - 1) / unit * unit; }
+int RoundedUp(int value, int unit) { return static_cast<int>(RoundUp(value, unit)); }
 
 }  // namespace
 
@@ -28,7 +30,7 @@ double Occupancy(std::string_view target, int threads_per_block, int registers_p
                  int shared_bytes_per_block) {
   for (const Limits& limits : kLimits) {
     if (target.substr(0, limits.target.size()) != limits.target || threads_per_block <= 0) continue;
-    const int warps = (threads_per_block + kWarp - 1) / kWarp;
+    const int warps = RoundedUp(threads_per_block, kWarp) / kWarp;
     const int per_warp = RoundedUp(std::max(registers_per_thread, 1) * kWarp, kRegisterUnit);
     int blocks = std::min(limits.blocks, limits.threads / (warps * kWarp));
     blocks = std::min(blocks, kRegisters / per_warp / warps);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "lib/support/round.h"
+
 namespace hlo::gpu {
 
 void Shadow::Reset(int64_t bytes, int granule) {
   granule_ = granule;
-  records_.assign(static_cast<size_t>((bytes + granule - 1) / granule), Record());
+  records_.assign(static_cast<size_t>(CeilDiv(bytes, granule)), Record());
 }
 
 std::optional<ShadowFinding> Shadow::Touch(int64_t offset, int64_t bytes,

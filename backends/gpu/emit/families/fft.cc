@@ -41,7 +41,7 @@ std::vector<uint8_t> RootsOfUnity(int64_t n) {
   std::vector<Real> parts;
   parts.reserve(static_cast<size_t>(2 * n));
   for (int64_t k = 0; k < n; ++k) {
-    const auto root = math::RootOfUnity(static_cast<double>(k) / static_cast<double>(n));
+    const auto root = math::RootOfUnity(k, n);
     parts.push_back(static_cast<Real>(root.re));
     parts.push_back(static_cast<Real>(root.im));
   }
