@@ -61,12 +61,45 @@ void Reachability::Unite(Node row, Node with) {
 }
 
 template <class Fn>
+void Reachability::ForEachInstruction(Node node, const Fn& fn) const {
+  fn(instructions_[node]);
+  if (more_.empty()) return;
+  if (const auto it = more_.find(node); it != more_.end()) {
+    for (const Instruction* instruction : it->second) fn(instruction);
+  }
+}
+
+template <class Fn>
 void Reachability::ForEachNeed(Node node, const Fn& fn) const {
   const auto visit = [&](const Instruction* need) {
     if (const Node other = NodeOf(need); other != kNone && other != node) fn(other);
   };
-  for (const Instruction* operand : instructions_[node]->operands()) visit(operand);
-  for (const Instruction* before : instructions_[node]->control_predecessors()) visit(before);
+  ForEachInstruction(node, [&](const Instruction* instruction) {
+    for (const Instruction* operand : instruction->operands()) visit(operand);
+    for (const Instruction* before : instruction->control_predecessors()) visit(before);
+  });
+}
+
+template <class Fn>
+void Reachability::ForEachUser(Node node, const Fn& fn) const {
+  std::vector<const Instruction*> added;  // elements since then: their users are those of the node
+  const auto visit = [&](const Instruction* user) {
+    if (const Node other = NodeOf(user); Known(user) == kNone && other != kNone) {
+      added.push_back(user);
+    } else if (other != kNone && other != node) {
+      fn(other);
+    }
+  };
+  const auto visit_all = [&](const Instruction* of) {
+    for (const Use& use : of->uses()) visit(use.user);
+    for (const Instruction* after : of->control_successors()) visit(after);
+  };
+  ForEachInstruction(node, visit_all);
+  while (!added.empty()) {
+    const Instruction* const top = added.back();
+    added.pop_back();
+    visit_all(top);
+  }
 }
 
 bool Reachability::DependsOn(const Instruction* user, const Instruction* producer) const {
@@ -108,22 +141,15 @@ Reachability::Dependents Reachability::DependentsOf(const Instruction* producer,
   Dependents result;
   result.of_ = this;
   result.nodes_.assign(instructions_.size(), false);
-  std::vector<const Instruction*> stack = {instructions_[from]};
-  const auto visit = [&](const Instruction* user) {
-    const Node node = NodeOf(user);
-    if (node == kNone || places_[node] > last_place) return;
-    if (Known(user) == kNone) {  // an element that was added since: its users are those of the node
-      stack.push_back(user);
-    } else if (node != from && !result.nodes_[node]) {
-      result.nodes_[node] = true;
-      stack.push_back(instructions_[node]);
-    }
-  };
+  std::vector<Node> stack = {from};
   while (!stack.empty()) {
-    const Instruction* const top = stack.back();
+    const Node top = stack.back();
     stack.pop_back();
-    for (const Use& use : top->uses()) visit(use.user);
-    for (const Instruction* after : top->control_successors()) visit(after);
+    ForEachUser(top, [&](Node node) {
+      if (node == from || places_[node] > last_place || result.nodes_[node]) return;
+      result.nodes_[node] = true;
+      stack.push_back(node);
+    });
   }
   return result;
 }
@@ -131,6 +157,34 @@ Reachability::Dependents Reachability::DependentsOf(const Instruction* producer,
 bool Reachability::Dependents::Has(const Instruction* instruction) const {
   const Node node = of_->NodeOf(instruction);
   return node != kNone && nodes_[node];
+}
+
+Reachability::Neighbours::Neighbours(const Reachability& of)
+    : of_(of), before_(of.instructions_.size()), after_(of.instructions_.size()) {}
+
+void Reachability::Neighbours::Add(const Instruction* instruction) {
+  std::vector<Node> stack;
+  const auto reach = [&](std::vector<bool>& reached, Node node) {
+    if (reached[node]) return;
+    reached[node] = true;
+    stack.push_back(node);
+  };
+  const auto take = [&] {
+    const Node top = stack.back();
+    stack.pop_back();
+    return top;
+  };
+  const Node own = of_.NodeOf(instruction);
+  HLO_CHECK(own != kNone);
+  for (reach(before_, own); !stack.empty();)
+    of_.ForEachNeed(take(), [&](Node need) { reach(before_, need); });
+  for (reach(after_, own); !stack.empty();)
+    of_.ForEachUser(take(), [&](Node user) { reach(after_, user); });
+}
+
+bool Reachability::Neighbours::Has(const Instruction* instruction) const {
+  const Node node = of_.NodeOf(instruction);
+  return node != kNone && (before_[node] || after_[node]);
 }
 
 bool Reachability::WouldMakeCycle(absl::Span<Instruction* const> members) const {
@@ -213,11 +267,13 @@ void Reachability::MergeRows(Node into, const std::vector<Node>& nodes) {
   }
 }
 
-void Reachability::StandsFor(const Instruction* added, const Instruction* known) {
+void Reachability::StandFor(absl::Span<const Instruction* const> added, const Instruction* known) {
   const Node node = NodeOf(known);
-  HLO_CHECK(node != kNone);
-  nodes_[added] = node;
-  instructions_[node] = added;
+  HLO_CHECK(node != kNone && !added.empty());
+  for (const Instruction* instruction : added) nodes_[instruction] = node;
+  instructions_[node] = added[0];
+  more_.erase(node);
+  if (added.size() > 1) more_[node].assign(added.begin() + 1, added.end());
 }
 
 const Reachability& Reachabilities::Of(const Computation& computation) {

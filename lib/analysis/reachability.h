@@ -13,7 +13,7 @@
 //   made in             O(edges * n / 64)  O(edges)
 //
 // Instructions that were added since have no place, but for get-tuple-elements of those that have
-// one; StandsFor gives them one. Valid until the next Module::Sweep.
+// one; StandFor gives them one. Valid until the next Module::Sweep.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,19 @@ class Reachability {
   // Those up to `last_place` alone, found without a look at what comes after it.
   Dependents DependentsOf(const Instruction* producer, size_t last_place = SIZE_MAX) const;
 
+  // What instructions that are added one by one depend on, what depends on them, and they
+  // themselves. Each edge is walked once, however many are added.
+  class Neighbours {
+   public:
+    explicit Neighbours(const Reachability& of);
+    void Add(const Instruction* instruction);
+    bool Has(const Instruction* instruction) const;
+
+   private:
+    const Reachability& of_;
+    std::vector<bool> before_, after_;  // by node
+  };
+
   // A place in a topological order: what an instruction needs has a smaller one.
   size_t PlaceOf(const Instruction* instruction) const;
 
@@ -62,8 +75,9 @@ class Reachability {
   // them; they are not to make a cycle. Called while they have their operands. What does not depend
   // on them goes before them in the order, the rest after them.
   void Merge(absl::Span<Instruction* const> members);
-  // `added` has the place of `known` and is asked for its operands from now on.
-  void StandsFor(const Instruction* added, const Instruction* known);
+  // From now on `added` are the node that `known` is: they have its place and are asked for their
+  // operands. Elements of tuples need not be among them.
+  void StandFor(absl::Span<const Instruction* const> added, const Instruction* known);
 
   // For each instruction what it depends on.
   static std::string ToString(const Module& module);
@@ -87,7 +101,11 @@ class Reachability {
   }
   void Unite(Node row, Node with);
   template <class Fn>
+  void ForEachInstruction(Node node, const Fn& fn) const;
+  template <class Fn>
   void ForEachNeed(Node node, const Fn& fn) const;
+  template <class Fn>
+  void ForEachUser(Node node, const Fn& fn) const;
   // Of the places [begin, end) those whose nodes are, or depend on, one of `sources`.
   std::vector<bool> Dependent(size_t begin, size_t end, const std::vector<Node>& sources) const;
   bool Search(Node user, Node producer) const;
@@ -100,10 +118,11 @@ class Reachability {
   std::vector<const Instruction*> made_for_;      // by node
   std::vector<Node> merged_into_;                 // by node: itself, or the next to ask
   std::vector<const Instruction*> instructions_;  // by node: whose operands count
-  std::vector<size_t> places_;                    // by node
-  std::vector<Node> order_;                       // by place; kNone: merged into another
-  size_t words_ = 0;                              // of a row; 0: no matrix
-  std::vector<uint64_t> rows_;                    // what each node depends on
+  absl::flat_hash_map<Node, std::vector<const Instruction*>> more_;  // others of those
+  std::vector<size_t> places_;                                       // by node
+  std::vector<Node> order_;     // by place; kNone: merged into another
+  size_t words_ = 0;            // of a row; 0: no matrix
+  std::vector<uint64_t> rows_;  // what each node depends on
 };
 
 // Of all computations of a module, each made when it is first asked for. Passes that merge take a

@@ -81,7 +81,7 @@ TEST_CASE("what is merged needs what its members need", "[analysis][reachability
     r.Merge({b, s});
     Instruction* both =
         c.Add(Opcode::kTuple, Shape::Tuple({b->shape(), s->shape()}), {c.Find("a"), c.Find("a")});
-    r.StandsFor(both, b);
+    r.StandFor({both}, b);
     CHECK(r.DependsOn(g, both));
     CHECK(r.DependsOn(d, both));
     CHECK(r.DependsOn(d, s));  // the members are one
@@ -106,6 +106,50 @@ TEST_CASE("what is merged needs what its members need", "[analysis][reachability
       CHECK(dependents.Has(c.Find(name)));
     }
     CHECK_FALSE(dependents.Has(c.Find("f")));
+  }
+}
+
+TEST_CASE("several instructions stand for what was merged", "[analysis][reachability]") {
+  for (const size_t limit : {size_t{0}, Reachability::kMatrixLimit}) {
+    INFO("with a matrix of up to " << limit);
+    const auto module = ParsedModule(R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  w = f32[4] parameter(1)
+  y = f32[4] negate(w)
+  one = f32[4] multiply(x, w)
+  other = f32[4] multiply(x, y)
+  reader = f32[4] sine(one)
+  alone = f32[4] cosine(x)
+  ROOT t = (f32[4], f32[4], f32[4]) tuple(reader, other, alone)
+}
+)");
+    Computation& c = *module->entry();
+    Reachability r(c, limit);
+    Instruction *one = c.Find("one"), *other = c.Find("other");
+    CHECK_FALSE(r.DependsOn(c.Find("reader"), c.Find("y")));
+    r.Merge({one, other});
+    const Shape shape = one->shape();
+    Instruction* const joined = c.Add(Opcode::kAdd, shape, {c.Find("w"), c.Find("y")});
+    Instruction* const product = c.Add(Opcode::kMultiply, shape, {c.Find("x"), joined});
+    Instruction* const first = c.Add(Opcode::kCopy, shape, {product});
+    Instruction* const second = c.Add(Opcode::kCopy, shape, {product});
+    c.Replace(one, first);
+    c.Replace(other, second);
+    r.StandFor({joined, product, first, second}, one);
+    CHECK(r.DependsOn(c.Find("reader"), c.Find("y")));
+    CHECK(r.DependsOn(first, c.Find("y")));
+    CHECK_FALSE(r.DependsOn(c.Find("alone"), c.Find("y")));
+    CHECK(r.DependentsOf(c.Find("y")).Has(c.Find("reader")));
+    Reachability::Neighbours neighbours(r);
+    CHECK_FALSE(neighbours.Has(c.Find("y")));
+    neighbours.Add(c.Find("reader"));
+    for (const std::string_view name : {"w", "x", "y", "reader", "t"})
+      CHECK(neighbours.Has(c.Find(name)));
+    CHECK(neighbours.Has(second));
+    CHECK_FALSE(neighbours.Has(c.Find("alone")));
+    neighbours.Add(c.Find("alone"));
+    CHECK(neighbours.Has(c.Find("alone")));
   }
 }
 

@@ -117,16 +117,24 @@ class Combiner {
     }
   }
 
+  static constexpr size_t kFew = 8;  // of which each pair is asked for
+
   // Takes from `members` the first one and those that go with it.
   std::vector<Instruction*> Choose(std::vector<Instruction*>& members) const {
     std::vector<Instruction*> chosen;
+    std::optional<Reachability::Neighbours> connected;  // with those chosen, once they are many
     int64_t bytes = 0;
     for (Instruction* member : members) {
       bytes += member->shape().byte_size();
       if (bytes > limits_.bytes || static_cast<int64_t>(chosen.size()) >= limits_.count ||
-          IsConnected(*member, chosen))
+          (connected ? connected->Has(member) : IsConnected(*member, chosen)))
         break;
       chosen.push_back(member);
+      if (connected) connected->Add(member);
+      if (chosen.size() == kFew) {
+        connected.emplace(*reachability_);
+        for (const Instruction* one : chosen) connected->Add(one);
+      }
     }
     if (chosen.empty()) chosen.push_back(members[0]);
     members.erase(members.begin(), members.begin() + static_cast<int64_t>(chosen.size()));
@@ -151,6 +159,7 @@ class Combiner {
       return dimension && DividedDimension(member) != dimension;
     };
     std::vector<Instruction*> operands;
+    std::vector<const Instruction*> made;
     std::vector<Shape> shapes;
     for (const Instruction* member : chosen) {
       Instruction* operand = member->operand(0);
@@ -158,6 +167,7 @@ class Combiner {
       if (is_turned(*member)) {
         const int64_t own = *DividedDimension(*member);
         operand = builder.Bitcast(operand, WithSwapped(operand->shape(), *dimension, own));
+        made.push_back(operand);
         shape = WithSwapped(shape, *dimension, own);
       }
       operands.push_back(operand);
@@ -166,7 +176,7 @@ class Combiner {
     const std::vector<Computation*> calls = first->calls();
     const AttrsPtr attrs = is_turned(*first) ? AttrsAlong(*first, *dimension) : first->attrs_ptr();
     Instruction* all = builder.OpWithShape(opcode_, Shape::Tuple(shapes), operands, attrs, calls);
-    reachability_->StandsFor(all, first);
+    made.push_back(all);
     if (std::any_of(chosen.begin(), chosen.end(),
                     [](const Instruction* member) { return member->sharding() != nullptr; })) {
       std::vector<Sharding::Leaf> leaves;
@@ -178,10 +188,15 @@ class Combiner {
     for (size_t i = 0; i < chosen.size(); ++i) {
       builder.set_origin(chosen[i]);
       Instruction* element = builder.GetTupleElement(all, static_cast<int64_t>(i));
-      if (is_turned(*chosen[i])) element = builder.Bitcast(element, chosen[i]->shape());
+      made.push_back(element);
+      if (is_turned(*chosen[i])) {
+        element = builder.Bitcast(element, chosen[i]->shape());
+        made.push_back(element);
+      }
       RETURN_IF_ERROR(builder.status());
       ReplaceKeepingExtras(chosen[i], element, first_new);
     }
+    reachability_->StandFor(made, first);
     return builder.status();
   }
 

@@ -107,7 +107,7 @@ class SiblingFuser {
       Instruction *fusion = into_earlier ? b : a, *taken = into_earlier ? a : b;
       context_.Passed(*taken, "fused into `{}`", fusion->name());
       reachability_.Merge({b, a});
-      reachability_.StandsFor(fusion, b);
+      reachability_.StandFor({fusion}, b);
       MergeOutputs(fusion, taken);
       taken_[taken] = fusion;
       context_.Count("fused");

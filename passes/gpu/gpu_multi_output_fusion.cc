@@ -339,7 +339,7 @@ class Joiner {
     context_.Count("kernels joined", std::ssize(members));
     reachability_->Merge(members);
     Instruction* const fusion = Fuse(members, {.kind = kind, .name = "multi_output_fusion"});
-    reachability_->StandsFor(fusion, members[0]);
+    reachability_->StandFor({fusion}, members[0]);
     joint_.insert(fusion);
     for (const Instruction* element : fusion->users()) joint_.insert(element);
   }

@@ -175,7 +175,7 @@ class SiblingFuser {
       const bool is_input = EndsWithReduction(*chosen) || EndsWithTiledTranspose(*chosen);
       Instruction* const plain = chosen;
       chosen = WrapInFusion(plain, is_input ? FusionKind::kInput : FusionKind::kLoop);
-      reachability_.StandsFor(chosen, plain);
+      reachability_.StandFor({chosen}, plain);
     }
     Join(chosen, value, "producer");
     return true;
@@ -208,7 +208,7 @@ class SiblingFuser {
     context_.Passed(*taken, "fused into `{}` as {}", fusion->name(), as);
     context_.Count(as);
     reachability_.Merge({taken, fusion});
-    reachability_.StandsFor(fusion, taken);
+    reachability_.StandFor({fusion}, taken);
     if (IsInputFusion(*taken)) {
       FusionAttrs attrs = fusion->attrs<FusionAttrs>();
       attrs.kind = FusionKind::kInput;

@@ -89,42 +89,6 @@ bool AreAlikeCrossed(const Instruction& a, const Instruction& b) {
 
 constexpr size_t kFewDots = 32;  // dots of which each pair may be asked for
 
-// What instructions that are added one by one depend on, and what depends on them. Each edge is
-// walked once, however many are added.
-class Neighbourhood {
- public:
-  void Add(const Instruction* added) {
-    Walk(added, before_, [](const Instruction& at, const auto& visit) {
-      for (const Instruction* operand : at.operands()) visit(operand);
-      for (const Instruction* earlier : at.control_predecessors()) visit(earlier);
-    });
-    Walk(added, after_, [](const Instruction& at, const auto& visit) {
-      for (const Use& use : at.uses()) visit(use.user);
-      for (const Instruction* later : at.control_successors()) visit(later);
-    });
-  }
-  bool Has(const Instruction* x) const { return before_.contains(x) || after_.contains(x); }
-
- private:
-  using Set = absl::flat_hash_set<const Instruction*>;
-
-  template <class Next>
-  static void Walk(const Instruction* from, Set& seen, const Next& next) {
-    std::vector<const Instruction*> stack;
-    const auto visit = [&](const Instruction* x) {
-      if (seen.insert(x).second) stack.push_back(x);
-    };
-    visit(from);
-    while (!stack.empty()) {
-      const Instruction* const at = stack.back();
-      stack.pop_back();
-      next(*at, visit);
-    }
-  }
-
-  Set before_, after_;
-};
-
 class DotsMerger {
  public:
   DotsMerger(Computation& computation, PassContext& context, int64_t limit)
@@ -232,8 +196,7 @@ class DotsMerger {
     Instruction* part = builder.Slice(product, {0, split}, {rows, columns});
     Instruction* of_b = builder.Transpose(part, {1, 0});
     RETURN_IF_ERROR(builder.status());
-    for (Instruction* made : {other, joined, product, of_a, part, of_b})
-      reachability_->StandsFor(made, a);
+    reachability_->StandFor({other, joined, product, of_a, part, of_b}, a);
     of_a->set_shape(a->shape());
     of_b->set_shape(b->shape());
     ReplaceKeepingExtras(a, of_a, first_new);
@@ -269,7 +232,7 @@ class DotsMerger {
     std::vector<SharedDot> chosen;
     std::vector<SharedDot> left;
     const bool are_few = members.size() <= kFewDots;
-    Neighbourhood connected;  // with those chosen, where there are many
+    Reachability::Neighbours connected(Paths());  // with those chosen, where there are many
     int64_t bytes = 0;
     for (const SharedDot& member : members) {
       if (member.dot->is_dead()) continue;  // merged by its other operand
@@ -338,7 +301,7 @@ class DotsMerger {
     std::vector<Instruction*> operands = first->operand_vector();
     operands[static_cast<size_t>(other)] = joined;
     Instruction* product = b.OpWithShape(Opcode::kDot, whole, operands, first->attrs_ptr());
-    paths.StandsFor(product, first);
+    std::vector<const Instruction*> made = {joined, product};
     int64_t start = 0;
     for (Instruction* dot : dots) {
       b.set_origin(dot);
@@ -347,11 +310,12 @@ class DotsMerger {
       starts[static_cast<size_t>(dim)] = start;
       limits[static_cast<size_t>(dim)] = start += dot->shape().dim(dim);
       Instruction* part = b.Slice(product, starts, limits);
-      paths.StandsFor(part, first);
+      made.push_back(part);
       RETURN_IF_ERROR(b.status());
       part->set_shape(dot->shape());
       ReplaceKeepingExtras(dot, part, first_new);
     }
+    paths.StandFor(made, first);
     return b.status();
   }
 
