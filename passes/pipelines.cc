@@ -110,7 +110,7 @@ constexpr PipelineStep kGpuLibrary[] = {
      "cuDNN's calls: first what they do, then what they need"},
     {"call-inliner,tuple-simplifier,fix(algsimp),constant_folding", "what the calls left behind"},
     {"flatten-call-graph,layout-assignment{platform=none},optimize_input_output_buffer_alias",
-     "layouts, as the libraries want them"},
+     "layouts with the fewest copies; our kernels and the libraries take strides"},
     {"reshape-decomposer,fix(move_copy_to_users),layout_normalization,"
      "fix(algsimp{is_layout_sensitive}),broadcast_canonicalizer,scatter_simplifier",
      "all else is row-major again"},

@@ -154,29 +154,36 @@ Instruction* SliceOfOwnConcat(Instruction* slice, Rewriter& rewriter) {
   return SliceOfConcat(slice, rewriter);
 }
 
-// slice(reshape(x)) of rows of dimension 0 that are rows of x's dimension 0
+// The corner of `x` that has its first `count` elements and no others; none where they are none.
+std::optional<SliceRanges> FirstElements(Shape x, int64_t count) {
+  SliceRanges ranges(static_cast<size_t>(x.rank()));
+  for (int d = x.rank(); d-- > 0;) {
+    const int64_t size = std::min(count, x.dim(d));
+    if (count % size != 0) return std::nullopt;
+    count /= size;
+    ranges[static_cast<size_t>(d)] = {0, size, 1};
+  }
+  return ranges;
+}
+
+// slice(reshape(x)) of the first rows of dimension 0, which are a corner of x
 //     =>  reshape(slice(x))
 Instruction* SliceOfReshape(Instruction* slice, Rewriter& rewriter) {
   const Instruction* reshape = slice->operand(0);
   if (reshape->opcode() != Opcode::kReshape || !IsUnstrided(slice) ||
-      reshape->shape().has_dynamic_dims() || reshape->shape().IsZeroSized() ||
-      reshape->shape().rank() == 0 || reshape->operand(0)->shape().rank() == 0)
+      reshape->shape().has_dynamic_dims() || slice->shape().IsZeroSized() ||
+      reshape->shape().rank() == 0)
     return nullptr;
   const SliceRange rows = Ranges(slice)[0];
-  if (rows.limit - rows.start == reshape->shape().dim(0)) return nullptr;
+  if (rows.start != 0 || rows.limit == reshape->shape().dim(0)) return nullptr;
   for (int i = 1; i < reshape->shape().rank(); ++i) {
     if (slice->shape().dim(i) != reshape->shape().dim(i)) return nullptr;
   }
   Instruction* x = reshape->operand(0);
-  const int64_t row = reshape->shape().element_count() / reshape->shape().dim(0);
-  const int64_t row_of_x = x->shape().element_count() / x->shape().dim(0);
-  const int64_t first = rows.start * row;
-  const int64_t last = rows.limit * row;
-  if (first % row_of_x != 0 || last % row_of_x != 0 || first == last) return nullptr;
-  SliceRanges ranges;
-  for (int64_t size : x->shape().dims()) ranges.push_back({0, size, 1});
-  ranges[0] = {first / row_of_x, last / row_of_x, 1};
-  return ReshapeTo(rewriter, SliceLike(rewriter, x, ranges), slice->shape());
+  const std::optional<SliceRanges> corner =
+      FirstElements(x->shape(), slice->shape().element_count());
+  if (!corner) return nullptr;
+  return ReshapeTo(rewriter, SliceLike(rewriter, x, *corner), slice->shape());
 }
 
 // slice(reverse(x))  =>  reverse(slice(x))

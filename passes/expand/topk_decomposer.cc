@@ -54,6 +54,11 @@ Instruction* SortedPacked(Rewriter& b, Instruction* x, int64_t k) {
   return b.Tuple({b.Convert(values, ElementType::kBF16), indices});
 }
 
+bool IsStable(const Instruction& topk) {
+  if (topk.opcode() == Opcode::kTopK) return topk.attrs<TopKAttrs>().is_stable;
+  return topk.backend_config().find("is_stable = false") == std::string_view::npos;
+}
+
 bool ReadsValuesOnly(const Instruction& call) {
   return !call.is_root() && std::all_of(call.uses().begin(), call.uses().end(), [](const Use& use) {
     return use.user->opcode() == Opcode::kGetTupleElement && use.user->tuple_index() == 0;
@@ -66,24 +71,17 @@ bool TopkDecomposer::Matches(const Instruction& instruction) const { return IsTo
 
 absl::StatusOr<Instruction*> TopkDecomposer::Expand(Instruction* instruction, Rewriter& rewriter) {
   Instruction* x = instruction->operand(0);
-  const Shape values = instruction->shape().element(0);
   const ElementType index = instruction->shape().element(1).element_type();
-  const int64_t k = values.dims().back();
-  const int64_t last = x->shape().rank() - 1;
-  if (instruction->opcode() == Opcode::kTopK) {
-    const auto& attrs = instruction->attrs<TopKAttrs>();
-    if (x->shape().element_type() == ElementType::kBF16 && attrs.largest &&
-        index == ElementType::kS32 && x->shape().dims().back() < 65536)
-      return SortedPacked(rewriter, x, k);
-    return SortedPairs(rewriter, x, k, index, TopkOrder(*instruction), attrs.is_stable);
-  }
-  Computation* order = instruction->call(0);
-  const bool is_stable =
-      instruction->backend_config().find("is_stable = false") == std::string_view::npos;
-  if (order->parameter_count() == 2 && ReadsValuesOnly(*instruction) &&
-      !instruction->has_control_edges()) {
+  const int64_t k = instruction->shape().element(0).dims().back();
+  const bool is_stable = IsStable(*instruction);
+  Computation* const value_order =
+      ReadsValuesOnly(*instruction) && !instruction->has_control_edges()
+          ? TopkValueOrder(*instruction)
+          : nullptr;
+  if (value_order != nullptr) {
+    const int64_t last = x->shape().rank() - 1;
     Instruction* sorted = rewriter.Op(
-        Opcode::kSort, {x}, AttrsPtr::Make(SortAttrs{BracedDim{last}, is_stable}), {order});
+        Opcode::kSort, {x}, AttrsPtr::Make(SortAttrs{BracedDim{last}, is_stable}), {value_order});
     Instruction* first = FirstOf(rewriter, sorted, k);
     RETURN_IF_ERROR(rewriter.status());
     for (Instruction* element : instruction->users())
@@ -91,6 +89,10 @@ absl::StatusOr<Instruction*> TopkDecomposer::Expand(Instruction* instruction, Re
     rewriter.computation()->Remove(instruction);
     return nullptr;
   }
+  if (instruction->opcode() == Opcode::kTopK && instruction->attrs<TopKAttrs>().largest &&
+      x->shape().element_type() == ElementType::kBF16 && index == ElementType::kS32 &&
+      x->shape().dims().back() < 65536)
+    return SortedPacked(rewriter, x, k);
   return SortedPairs(rewriter, x, k, index, TopkOrder(*instruction), is_stable);
 }
 

@@ -4,8 +4,8 @@
 //       =>   s = (f32[4,100], s32[4,100]) sort(x, iota), dimensions={1}, to_apply={greater, in total order}
 //            t = tuple(slice(gte(s, 0)), slice(gte(s, 1)))
 //
-// A custom call of which only the values are read and whose comparator takes two parameters sorts
-// the values alone. The largest elements of bf16 rows shorter than 65536 are sorted as single s32
+// Where only the values are read and the comparator of a custom call takes two parameters, the
+// values are sorted alone. The largest elements of bf16 rows shorter than 65536 are sorted as single s32
 // numbers: order of the value above, complement of the index below.
 //
 // Requires: nothing.  Ensures: no `topk` and no custom call to TopK with a comparator is left

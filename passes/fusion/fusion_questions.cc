@@ -30,6 +30,8 @@ int TrueRank(Shape shape) {
 }
 
 bool IsElementwiseOrConstant(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kBitcastConvert)
+    return SameDimensions(instruction.shape(), instruction.operand(0)->shape());
   return HasTrait(instruction.opcode(), kElementwise) || instruction.IsConstant();
 }
 
@@ -79,7 +81,7 @@ ElementReads::Reads ElementReads::By(const Instruction& user, int i) {
   const auto once = [](bool is_once) {
     return is_once ? Reads::kOnceElsewhere : Reads::kSeveralTimes;
   };
-  if (HasTrait(opcode, kElementwise))
+  if (HasTrait(opcode, kElementwise) || opcode == Opcode::kBitcastConvert)
     return SameDimensions(user.operand(i)->shape(), user.shape()) ? Reads::kOnceInPlace
                                                                   : Reads::kSeveralTimes;
   if (Contains(kReadsEachOnce, opcode) || opcode == Opcode::kGather) return Reads::kOnceElsewhere;

@@ -36,7 +36,7 @@ bool CanBeFused(const Instruction& instruction);
 bool HasSeveralUsers(const Instruction& instruction);
 // Operations that become part of a loop over the elements of a result.
 bool CanBeInLoop(const Instruction& instruction);
-// Element by element, constants included.
+// Element by element, constants and bits as another type of the same width included.
 bool IsElementwiseOrConstant(const Instruction& instruction);
 // No dimension but those of size 1 counts.
 int TrueRank(Shape shape);

@@ -11,6 +11,12 @@ constexpr int64_t kCountless = int64_t{1} << 40;  // what doubles at each link o
 constexpr Opcode kForgetful[] = {Opcode::kConcatenate, Opcode::kDot,    Opcode::kDynamicUpdateSlice,
                                  Opcode::kPad,         Opcode::kReduce, Opcode::kReduceWindow};
 
+// The same dimensions in the same layout; of whatever elements.
+bool HasIndicesOf(const Instruction& a, const Instruction& b) {
+  if (!a.shape().IsArray() || !b.shape().IsArray()) return a.shape() == b.shape();
+  return a.shape().WithElementType(b.shape().element_type()) == b.shape();
+}
+
 }  // namespace
 
 bool IsForgetful(Opcode opcode) {
@@ -39,7 +45,7 @@ IndexEvaluation::IndexEvaluation(const Instruction& fusion) {
 
 void IndexEvaluation::PassOn(const Instruction& instruction, const Makers& makers,
                              const Instruction& operand, Makers& of_operand) const {
-  if (instruction.opcode() == Opcode::kTranspose || instruction.shape() == operand.shape()) {
+  if (instruction.opcode() == Opcode::kTranspose || HasIndicesOf(instruction, operand)) {
     of_operand.insert(makers.begin(), makers.end());
   } else {
     of_operand.insert(&instruction);

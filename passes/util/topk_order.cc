@@ -6,14 +6,18 @@
 namespace hlo {
 namespace {
 
-Computation* OrderComputation(Module& module, ElementType value, ElementType index, bool largest) {
+// Of values, or of pairs with an `index`.
+Computation* OrderComputation(Module& module, ElementType value, std::optional<ElementType> index,
+                              bool largest) {
   Computation* order =
       module.AddComputation(largest ? "compare-greater-than" : "compare-less-than");
   Builder b(order);
   Instruction* lhs = b.Parameter(0, Shape::Scalar(value), "p.0.lhs");
   Instruction* rhs = b.Parameter(1, Shape::Scalar(value), "p.0.rhs");
-  b.Parameter(2, Shape::Scalar(index), "p.1.lhs");
-  b.Parameter(3, Shape::Scalar(index), "p.1.rhs");
+  if (index) {
+    b.Parameter(2, Shape::Scalar(*index), "p.1.lhs");
+    b.Parameter(3, Shape::Scalar(*index), "p.1.rhs");
+  }
   CompareAttrs attrs;
   attrs.direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
   if (IsFloat(value)) attrs.type = ComparisonType::kTotalOrder;
@@ -60,6 +64,15 @@ Computation* TopkOrder(const Instruction& topk) {
   wider->AddParameter(2, Shape::Scalar(index), "p.1.lhs");
   wider->AddParameter(3, Shape::Scalar(index), "p.1.rhs");
   return wider;
+}
+
+Computation* TopkValueOrder(const Instruction& topk) {
+  if (topk.opcode() == Opcode::kTopK) {
+    return OrderComputation(topk.module(), topk.operand(0)->shape().element_type(), std::nullopt,
+                            topk.attrs<TopKAttrs>().largest);
+  }
+  Computation* const order = topk.call(0);
+  return order->parameter_count() == 2 ? order : nullptr;
 }
 
 }  // namespace hlo

@@ -12,5 +12,7 @@ bool IsTopk(const Instruction& instruction);
 // for sorts of the operand of `topk` with a number for each element. What the custom call has for a
 // comparator if it is one of pairs, else a new computation.
 Computation* TopkOrder(const Instruction& topk);
+// The same without the indices; null where a custom call's comparator may read them.
+Computation* TopkValueOrder(const Instruction& topk);
 
 }  // namespace hlo
