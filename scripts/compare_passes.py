@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs passes of XLA:CPU and ours on the same modules and compares what they make of them.
 
-    scripts/compare_passes.py [--only=dce,cse] [--bin=build/release/bin] [-v] [FILE or FOLDER…]
+    scripts/compare_passes.py [--only=dce,cse] [--partitions=N] [--bin=build/release/bin] [-v] [FILE or FOLDER…]
 
 XLA compiles each file (default: the programs of testdata) and dumps the module before and after every run of the passes below,
 wherever they stand in its pipeline, with the options it uses there; ours gets the module before with the same options. Both results
@@ -66,6 +66,7 @@ PASSES = [
     ("scatter_expander", "", "scatter_expander{simple}"),
     ("scatter_simplifier", "", "scatter_simplifier"),
     ("simplify-conditional", "", "simplify-conditional"),
+    ("sharding-propagation", "", "sharding-propagation"),
     ("simplify-sorts", "", "simplify-sorts"),
     ("simplify-while-loops", "", "simplify-while-loops"),
     ("topk-decomposer", "", "topk-decomposer"),
@@ -98,13 +99,13 @@ def modules(arguments, folder):
     return files
 
 
-def xla_runs(python, names, files, folder):
+def xla_runs(python, names, partitions, files, folder):
     """Yields (name of the module, pass, pipeline, text before, text after); restarts XLA after a module on which it aborts."""
     done = 0
     while done < len(files):
         target = folder / f"xla{done}"
         worker = subprocess.Popen([python, ROOT / "scripts/xla_passes.py", f"--to={target}", f"--passes={','.join(names)}",
-                                   *[str(path) for _, path in files[done:]]], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                   f"--partitions={partitions}", *[str(path) for _, path in files[done:]]], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         started = -1
         for line in worker.stdout:
             row = json.loads(line)
@@ -151,6 +152,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--only", default="")
+    parser.add_argument("--partitions", type=int, default=1, help="divide the modules by their shardings among so many devices")
     parser.add_argument("--bin", default="")
     parser.add_argument("-v", action="store_true", help="show modules that differ")
     options = parser.parse_args()
@@ -168,7 +170,7 @@ def main():
         comparison = Comparison(tool, folder)
         files = modules(options.files, folder)
         try:
-            for module, name, pipeline, before, after in xla_runs(oracle_python(), names, files, folder):
+            for module, name, pipeline, before, after in xla_runs(oracle_python(), names, options.partitions, files, folder):
                 text = next((row[2] for row in rows if row[0] == name and row[1] in pipeline), None)
                 if text is None:  # between two that were asked for
                     continue

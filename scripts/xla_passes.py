@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compiles HLO texts with XLA:CPU and tells what single passes did; the worker of compare_passes.py and bench_passes.py.
 
-    python scripts/xla_passes.py --to=DIR [--passes=dce,cse] [--time] FILE…
+    python scripts/xla_passes.py --to=DIR [--passes=dce,cse] [--partitions=N] [--time] FILE…
 
 Writes DIR/N/… with XLA's dumps around the named passes for the N-th file (counted from 0) and prints one JSON line for each:
 {"index": N, "ok": true, "runs": [[pass, pipeline, before, after], …], "times": {pass: [microseconds, …]}}. Needs jaxlib 0.10.2. The text goes to XLA as
-StableHLO, the only form its Python interface takes. When XLA aborts, so does this process: start it again after the last line.
+StableHLO, the only form its Python interface takes; with several partitions, its sharding propagation and SPMD partitioner run, too. When XLA aborts, so does this process: start it again after the last line.
 """
 
 import argparse
@@ -61,13 +61,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", required=True)
     parser.add_argument("--passes", default="")
+    parser.add_argument("--partitions", type=int, default=1)
     parser.add_argument("--time", action="store_true")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
     scratch = os.path.join(options.to, "new")
     shutil.rmtree(scratch, ignore_errors=True)
     os.makedirs(scratch)
-    flags = [f"--xla_dump_to={scratch}", "--xla_cpu_parallel_codegen_split_count=1"]
+    flags = [f"--xla_dump_to={scratch}", "--xla_cpu_parallel_codegen_split_count=1",
+             f"--xla_force_host_platform_device_count={options.partitions}"]
     if options.passes:
         names = "|".join(re.escape(name) for name in options.passes.split(","))
         flags.append(f"--xla_dump_hlo_pass_re=^({names})$")
@@ -78,9 +80,10 @@ def main():
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     os.environ["XLA_FLAGS"] = " ".join(flags)
     import jax
+    import numpy
     jax.config.update("jax_platforms", "cpu")
     from jaxlib import _hlo, _jax, xla_client
-    device = jax.devices("cpu")[0]
+    devices = tuple(jax.devices("cpu"))
     for index, path in enumerate(options.files):
         shutil.rmtree(scratch)
         os.makedirs(scratch)
@@ -89,7 +92,12 @@ def main():
             module = _hlo.hlo_module_from_text(open(path, encoding="utf-8").read())
             code = _jax.mlir.hlo_to_stablehlo(module.as_serialized_hlo_module_proto())
             compile_options = xla_client.CompileOptions()
-            device.client.compile_and_load(code, _jax.DeviceList((device,)), compile_options)
+            if options.partitions > 1:
+                build = compile_options.executable_build_options
+                compile_options.num_partitions = build.num_partitions = options.partitions
+                build.use_spmd_partitioning, build.use_shardy_partitioner = True, False
+                build.device_assignment = xla_client.DeviceAssignment.create(numpy.arange(options.partitions).reshape(1, -1))
+            devices[0].client.compile_and_load(code, _jax.DeviceList(devices), compile_options)
         except Exception as error:  # whatever XLA says: the module is not comparable
             print(json.dumps({"index": index, "ok": False, "message": str(error).splitlines()[0]}), flush=True)
             continue

@@ -49,11 +49,14 @@ Instruction* MultiplyPred(Instruction* multiply, Rewriter& rewriter) {
   return rewriter.Select(p, x, rewriter.ZeroLike(x));
 }
 
-// (a*c1) * (b*c2)  =>  (a*b) * (c1*c2)
+// (a*c1) * (b*c2)  =>  (a*b) * (c1*c2), for a and b that are no constants: they would change places
+// with the others for ever
 Instruction* MultiplyConstantPairs(Instruction* multiply, Rewriter& rewriter) {
   Instruction *a, *b, *c1, *c2;
-  if (!Match(multiply, m::Multiply(m::MultiplyAnyOrder(m::Any(&a), m::Constant(&c1)),
-                                   m::MultiplyAnyOrder(m::Any(&b), m::Constant(&c2)))))
+  if (!Match(multiply, m::Multiply(m::MultiplyAnyOrder(m::Any(&a).Where(IsNoConstant),
+                                                       m::Constant(&c1)),
+                                   m::MultiplyAnyOrder(m::Any(&b).Where(IsNoConstant),
+                                                       m::Constant(&c2)))))
     return nullptr;
   return rewriter.Multiply(rewriter.Multiply(a, b), rewriter.Multiply(c1, c2));
 }

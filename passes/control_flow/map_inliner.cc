@@ -1,5 +1,7 @@
 #include "passes/control_flow/map_inliner.h"
 
+#include "lib/ir/elementwise.h"
+
 #include <algorithm>
 
 namespace hlo {
@@ -22,17 +24,10 @@ Instruction* MapOfConstant(Instruction* map, Rewriter& rewriter) {
   return rewriter.Broadcast(constant, map->shape().dims(), {});
 }
 
-// Whether the operation means on arrays what it means element by element.
-bool WorksOnArrays(const Instruction& root) {
-  if (HasTrait(root.opcode(), kElementwise)) return true;
-  return root.opcode() == Opcode::kBitcastConvert &&
-         BitWidth(root.operand(0)->shape().element_type()) == BitWidth(root.shape().element_type());
-}
-
 // map(x0, x1) of op(p1, p0)  =>  op(x1, x0)
 Instruction* MapOfOperation(Instruction* map, Rewriter& rewriter) {
   const Instruction* root = map->to_apply()->root();
-  if (root->operand_count() == 0 || !WorksOnArrays(*root)) return nullptr;
+  if (root->operand_count() == 0 || !WorksByElement(*root)) return nullptr;
   std::vector<Instruction*> operands;
   for (const Instruction* operand : root->operands()) {
     if (operand->opcode() != Opcode::kParameter) return nullptr;

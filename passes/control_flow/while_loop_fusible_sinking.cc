@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
+#include "lib/ir/elementwise.h"
 #include "lib/support/contains.h"
 #include "passes/control_flow/widen_loop.h"
 #include "passes/simplify/dce.h"
@@ -23,7 +24,7 @@ bool Expands(const Instruction& instruction) {
 }
 
 bool PassesOn(const Instruction& instruction) {
-  return (IsElementwise(instruction.opcode()) && instruction.operand_count() > 0 &&
+  return (WorksByElement(instruction) && instruction.operand_count() > 0 &&
           !instruction.HasSideEffect()) ||
          (instruction.IsConstant() && !instruction.literal().is_elided()) ||
          instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kTranspose;

@@ -5,28 +5,27 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_split.h"
 #include "lib/analysis/leaves.h"
+#include "lib/ir/any_instruction.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/dynamic/dynamic_rewrites.h"
 #include "passes/dynamic/padding_values.h"
 #include "passes/dynamic/remove_dynamic_shapes.h"
 #include "passes/dynamic/size_inference.h"
+#include "passes/fusion/defuser.h"
 #include "passes/simplify/dce.h"
 
 namespace hlo {
 namespace {
 
-bool IsAboutDynamicShapes(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->shape().has_dynamic_dims() ||
-          instruction->opcode() == Opcode::kSetDimensionSize ||
-          instruction->opcode() == Opcode::kGetDimensionSize ||
-          IsCustomCall(*instruction, "SetBound"))
-        return true;
-    }
-  }
-  return false;
+bool IsAboutDynamicShapes(const Instruction& instruction) {
+  return instruction.shape().has_dynamic_dims() ||
+         instruction.opcode() == Opcode::kSetDimensionSize ||
+         instruction.opcode() == Opcode::kGetDimensionSize || IsCustomCall(instruction, "SetBound");
+}
+
+bool IsInDynamicFusion(const Instruction& instruction) {
+  return instruction.parent()->is_fusion() && IsAboutDynamicShapes(instruction);
 }
 
 absl::Status CheckBounds(const Module& module) {
@@ -112,12 +111,16 @@ void UpdateEntryLayout(Module& module) {
 
 absl::StatusOr<bool> DynamicPadder::Run(Module& module, PassContext& context) {
   ASSIGN_OR_RETURN(const ShapeCheckMode checks, ParseShapeCheckMode(options_.shape_check_mode));
-  if (!IsAboutDynamicShapes(module) || !context.MayRewrite()) return false;
+  if (!AnyInstruction(module, IsAboutDynamicShapes) || !context.MayRewrite()) return false;
   RETURN_IF_ERROR(CheckBounds(module));
   ASSIGN_OR_RETURN(bool changed, RunPart(FlattenCallGraph(), module, context));
   ASSIGN_OR_RETURN(const bool inlined, RunPart(CallInliner(), module, context));
   ASSIGN_OR_RETURN(const bool cleaned, RunPart(Dce(), module, context));
   changed |= inlined || cleaned;
+  if (AnyInstruction(module, IsInDynamicFusion)) {
+    ASSIGN_OR_RETURN(const bool dissolved, RunPart(Defuser(), module, context));
+    changed |= dissolved;
+  }
 
   const SupportOf support = SupportByName(options_.supports_dynamism, options_.requires_dynamism);
   const uint32_t first_new = module.id_limit();

@@ -17,7 +17,7 @@
 // written otherwise (dynamic_rewrites.cc), custom calls that pad at run time as well
 // (dynamic_calls.cc). The entry's dynamic results become custom calls `SliceToDynamic`, unless
 // `slice_dynamic_output` is off. Calls are inlined, and every call site gets a computation of its
-// own.
+// own; where a size is set or read in a fusion, fusions are dissolved.
 //
 // As XLA has it: a reduce-window over a dynamic dimension has (n - window) / stride + 1 results,
 // whatever its padding; an update is written where its bound, not its size, fits; operands of one

@@ -5,8 +5,8 @@
 //            t = tuple(slice(gte(s, 0)), slice(gte(s, 1)))
 //
 // Where only the values are read and the comparator of a custom call takes two parameters, the
-// values are sorted alone. The largest elements of bf16 rows shorter than 65536 are sorted as single s32
-// numbers: order of the value above, complement of the index below.
+// values are sorted alone. The largest elements of bf16 rows shorter than 65536 are sorted as
+// single s32 numbers: order of the value above, complement of the index below.
 //
 // Requires: nothing.  Ensures: no `topk` and no custom call to TopK with a comparator is left
 // outside fusion bodies.

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "lib/analysis/cost.h"
+#include "lib/ir/elementwise.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/support/contains.h"
 
@@ -30,9 +31,7 @@ int TrueRank(Shape shape) {
 }
 
 bool IsElementwiseOrConstant(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kBitcastConvert)
-    return SameDimensions(instruction.shape(), instruction.operand(0)->shape());
-  return HasTrait(instruction.opcode(), kElementwise) || instruction.IsConstant();
+  return WorksByElement(instruction) || instruction.IsConstant();
 }
 
 bool CanBeInLoop(const Instruction& instruction) {

@@ -44,8 +44,12 @@ std::optional<Shape> AlignedWith(Shape from, Shape to) {
   return aligned;
 }
 
+// A copy is what `x` is, and divided as it is.
 Instruction* CopyTo(Instruction* x, const Shape& shape, Rewriter& rewriter) {
-  return x->shape() == shape ? x : rewriter.OpWithShape(Opcode::kCopy, shape, {x});
+  if (x->shape() == shape) return x;
+  Instruction* copy = rewriter.OpWithShape(Opcode::kCopy, shape, {x});
+  if (x->sharding() != nullptr) copy->mutable_extras().sharding = *x->sharding();
+  return copy;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/elementwise.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -97,7 +98,7 @@ class Rearranges {
   }
 
   bool IsCandidate(const Instruction& op) const {
-    if (!HasTrait(op.opcode(), kElementwise) || !op.shape().IsArray() ||
+    if (!WorksByElement(op) || !op.shape().IsArray() ||
         op.shape().has_dynamic_dims())
       return false;
     const Instruction* first = FirstOf(op);

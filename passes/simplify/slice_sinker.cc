@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/elementwise.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
 
 bool TakesEqualSlices(const Instruction& op) {
-  if (!HasTrait(op.opcode(), kElementwise) || op.operand_count() == 0 || !op.has_uses() ||
+  if (!WorksByElement(op) || op.operand_count() == 0 || !op.has_uses() ||
       op.has_control_edges() || op.shape().has_dynamic_dims())
     return false;
   const Instruction& first = *op.operand(0);

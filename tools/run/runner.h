@@ -1,5 +1,5 @@
-// One file on its way through the steps of hlo-run: read, prepared, compiled, run, judged. A file of
-// its own has the functions of each step (runner_*.cc).
+// One file on its way through the steps of hlo-run: read, prepared, compiled, run, judged. The
+// functions of each step stand in a file of their own (runner_*.cc).
 #pragma once
 
 #include <memory>

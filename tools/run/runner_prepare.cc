@@ -1,5 +1,5 @@
-// Before the compilation: reading, the passes that the user wants first, devices, buffers, files and
-// inputs.
+// Before the compilation: reading, the passes that the user wants first, devices, buffers, files
+// and inputs.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
