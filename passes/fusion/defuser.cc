@@ -1,5 +1,6 @@
 #include "passes/fusion/defuser.h"
 
+#include "lib/ir/async_chain.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_target.h"
 
@@ -14,7 +15,8 @@ absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
   std::vector<Computation*> bodies;
   // Callees first: nested ones are flat.
   for (Computation* computation : context.Computations(module)) {
-    InlinedInstructions inlined;  // the schedule is written once: it may be long
+    if (IsAsyncBody(*computation)) continue;  // it may hold nothing but the fusion
+    InlinedInstructions inlined;              // the schedule is written once: it may be long
     for (Instruction* fusion : computation->SequenceOrPostOrder()) {
       if (!fusion->IsFusion()) continue;
       const Decision kept = computation->is_fusion() || target == nullptr

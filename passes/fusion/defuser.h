@@ -9,7 +9,7 @@
 // take (fusion_target.h) stay, once fusions inside them are gone.
 //
 // Requires: nothing.  Ensures: no fusion is left, or none that `target` does not take; no
-// computation that only fusions called.
+// computation that only fusions called. Leaves alone: fusions that run asynchronously.
 #pragma once
 
 #include "passes/pass.h"
