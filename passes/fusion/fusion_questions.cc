@@ -69,48 +69,27 @@ bool IsExpensiveOnCpu(const Instruction& instruction) {
   return true;
 }
 
-ElementReads::Reads ElementReads::Both(Reads a, Reads b) {
-  if (a == Reads::kNone) return b;
-  if (b == Reads::kNone) return a;
-  return a == Reads::kOnceInPlace && b == Reads::kOnceInPlace ? a : Reads::kSeveralTimes;
-}
-
-ElementReads::Reads ElementReads::By(const Instruction& user, int i) {
-  const Opcode opcode = user.opcode();
-  const auto once = [](bool is_once) {
-    return is_once ? Reads::kOnceElsewhere : Reads::kSeveralTimes;
-  };
-  if (HasTrait(opcode, kElementwise) || opcode == Opcode::kBitcastConvert)
-    return SameDimensions(user.operand(i)->shape(), user.shape()) ? Reads::kOnceInPlace
-                                                                  : Reads::kSeveralTimes;
-  if (Contains(kReadsEachOnce, opcode) || opcode == Opcode::kGather) return Reads::kOnceElsewhere;
-  if (opcode == Opcode::kPad) return once(i == 0);
-  if (opcode == Opcode::kReduce) return once(i < user.operand_count() / 2);
-  if (opcode == Opcode::kDynamicUpdateSlice) return once(i <= 1);
-  if (opcode == Opcode::kDot) return once(TrueRank(user.operand(1 - i)->shape()) <= 1);
-  if (opcode == Opcode::kFusion) return InFusion(*user.fused_computation()->parameter(i));
-  return Reads::kSeveralTimes;
-}
-
-// On all ways to the root of the fusion.
-ElementReads::Reads ElementReads::InFusion(const Instruction& value) {
-  if (const auto it = inside_.find(&value); it != inside_.end()) return it->second;
-  Reads reads = Reads::kNone;
-  for (const Use& use : value.uses()) {
-    Reads on_way = By(*use.user, use.operand_index);
-    if (on_way == Reads::kOnceInPlace || on_way == Reads::kOnceElsewhere) {
-      const Reads later = use.user->has_uses() ? InFusion(*use.user) : Reads::kOnceInPlace;
-      on_way = std::max(on_way, later);
-    }
-    reads = Both(reads, on_way);
-    if (reads == Reads::kSeveralTimes) break;
-  }
-  if (value.opcode() != Opcode::kParameter) inside_[&value] = reads;
-  return reads;
-}
-
 bool ElementReads::Reuses(const Instruction& user, int i) {
-  return By(user, i) == Reads::kSeveralTimes;
+  const Opcode opcode = user.opcode();
+  if (HasTrait(opcode, kElementwise) || opcode == Opcode::kBitcastConvert)
+    return !SameDimensions(user.operand(i)->shape(), user.shape());
+  if (Contains(kReadsEachOnce, opcode) || opcode == Opcode::kGather) return false;
+  if (opcode == Opcode::kPad) return i > 0;
+  if (opcode == Opcode::kReduce) return i >= user.operand_count() / 2;
+  if (opcode == Opcode::kDynamicUpdateSlice) return i > 1;
+  if (opcode == Opcode::kDot) return TrueRank(user.operand(1 - i)->shape()) > 1;
+  if (opcode == Opcode::kFusion) return ReusedInFusion(*user.fused_computation()->parameter(i));
+  return true;
+}
+
+// On some way to the root of the fusion. That there are several ways does not count.
+bool ElementReads::ReusedInFusion(const Instruction& value) {
+  if (const auto it = inside_.find(&value); it != inside_.end()) return it->second;
+  const bool is_reused = std::any_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
+    return Reuses(*use.user, use.operand_index) || ReusedInFusion(*use.user);
+  });
+  if (value.opcode() != Opcode::kParameter) inside_[&value] = is_reused;
+  return is_reused;
 }
 
 bool ReusesElements(const Instruction& user, int i) { return ElementReads().Reuses(user, i); }

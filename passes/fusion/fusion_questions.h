@@ -1,5 +1,5 @@
-// What a fusion of loops costs: is a value expensive to compute again, and is each of its
-// elements read once?
+// What a fusion of loops costs: is a value expensive to compute again, and is each of its elements
+// read once?
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace hlo {
 
 // Whether an instruction costs more than moving its result through memory; the table of XLA:CPU.
 bool IsExpensiveOnCpu(const Instruction& instruction);
-// Whether `user` reads elements of its operand `i` more than once.
+// Whether `user` reads elements of its operand `i` more than once. As for XLA, a fusion that reads
+// them along several ways, each of them once, does not.
 bool ReusesElements(const Instruction& user, int i);
 
 // The same for users that are fusions which grow: what is known of the values inside is kept, so
@@ -21,13 +22,9 @@ class ElementReads {
   bool Reuses(const Instruction& user, int i);
 
  private:
-  // How often each element of a value is read.
-  enum class Reads : uint8_t { kNone, kOnceInPlace, kOnceElsewhere, kSeveralTimes };
-  static Reads Both(Reads a, Reads b);
-  Reads By(const Instruction& user, int i);
-  Reads InFusion(const Instruction& value);
+  bool ReusedInFusion(const Instruction& value);
 
-  absl::flat_hash_map<const Instruction*, Reads> inside_;  // without parameters, which get users
+  absl::flat_hash_map<const Instruction*, bool> inside_;  // without parameters, which get users
 };
 // Whether an instruction may be in a fusion at all, with code for it or not: no control flow, no
 // side effects, no control edges, no buffers. Random numbers only where they have one user.
