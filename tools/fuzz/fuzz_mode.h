@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "tools/fuzz/random.h"
 
 namespace hlo {
@@ -32,6 +33,11 @@ struct FuzzMode {
 std::span<const FuzzMode> FuzzModes();
 // Null when there is no such mode.
 const FuzzMode* FindFuzzMode(std::string_view name);
+
+// Whether the error says that something is not supported, or not right; others are findings.
+inline bool IsRefusal(const absl::Status& status) {
+  return absl::IsUnimplemented(status) || absl::IsInvalidArgument(status);
+}
 
 // The checks.
 std::string CheckParser(std::string_view input);

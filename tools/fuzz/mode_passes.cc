@@ -40,11 +40,9 @@ std::string ChoosePasses(std::string_view input) {
   return RandomPipelineText(kMostPasses, random);
 }
 
-// A pass may refuse a module, with a reason; anything else is a finding.
+// A pass may refuse a module, with a reason, but not break it.
 bool IsRefusal(const absl::Status& status, std::string_view message) {
-  return (status.code() == absl::StatusCode::kInvalidArgument ||
-          status.code() == absl::StatusCode::kUnimplemented) &&
-         message.find("broke") == std::string_view::npos;
+  return IsRefusal(status) && message.find("broke") == std::string_view::npos;
 }
 
 // Whether results that are beyond the tolerance of their type are what the passes may make of them:

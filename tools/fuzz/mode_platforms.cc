@@ -41,11 +41,6 @@ std::vector<Literal> Arguments(const Module& module, const PlatformConfig& confi
 }
 
 // What a platform may say no with.
-bool IsRefusal(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kInvalidArgument ||
-         status.code() == absl::StatusCode::kUnimplemented;
-}
-
 std::string Failed(const PlatformConfig& config, std::string_view what,
                    const absl::Status& status) {
   if (IsRefusal(status)) return "";
@@ -111,17 +106,6 @@ std::optional<Literal> Reference(const Module& module, const std::vector<Literal
   if (!absl::IsResourceExhausted(result.status()))
     failed = Failed({.platform = "interpreter"}, "run it", result.status());
   return std::nullopt;
-}
-
-// The interpreter runs what somebody reads, and notices there that a loop does not end. One that
-// only a mark keeps may never do so.
-void DropMarksOfLoops(Module& module) {
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kWhile && instruction->extras() != nullptr)
-        instruction->mutable_extras().frontend_attributes = {};
-    }
-  }
 }
 
 }  // namespace

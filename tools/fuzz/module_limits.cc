@@ -263,4 +263,13 @@ bool NamesAbsentDevices(const Module& module) {
   return false;
 }
 
+void DropMarksOfLoops(Module& module) {
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kWhile && instruction->extras() != nullptr)
+        instruction->mutable_extras().frontend_attributes = {};
+    }
+  }
+}
+
 }  // namespace hlo

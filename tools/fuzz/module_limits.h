@@ -33,5 +33,8 @@ bool DeclaresTrips(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 // Groups of collectives with devices that the module does not run on.
 bool NamesAbsentDevices(const Module& module);
+// Takes the marks from loops that nobody reads: the interpreter runs what somebody reads, and
+// notices there that a loop does not end. One that only a mark keeps may never do so.
+void DropMarksOfLoops(Module& module);
 
 }  // namespace hlo

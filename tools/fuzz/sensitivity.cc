@@ -270,6 +270,8 @@ bool MayBe(const Literal& actual, const Literal& expected, const Noise& noise, b
     return true;
   if (FallsBelowScales(want, got, expected.element_type())) return true;
   const bool is_float = IsFloat(ComponentType(expected.element_type()));
+  // Of the bits of what noise reaches, any may be others: few runs do not show each of them.
+  if (reached && !is_float && noise.cuts_bits) return true;
   double moved = 0;
   if (reached && is_float) moved = NoiseOf(expected.element_type()) * (std::abs(want) + 1) / kRoom;
   for (const Literal& run : noise.runs) {
