@@ -41,7 +41,7 @@ std::string ChoosePasses(std::string_view input) {
 }
 
 // A pass may refuse a module, with a reason, but not break it.
-bool IsRefusal(const absl::Status& status, std::string_view message) {
+bool RefusesModule(const absl::Status& status, std::string_view message) {
   return IsRefusal(status) && message.find("broke") == std::string_view::npos;
 }
 
@@ -141,7 +141,7 @@ std::string CheckPasses(std::string_view input) {
       }).status();
   if (!status.ok()) {
     const std::string message = DiagnosticsOf(status).front().message;
-    if (IsRefusal(status, message)) return "";
+    if (RefusesModule(status, message)) return "";
     if (absl::IsDataLoss(status) && IsWithinNoise(input, *pipeline, limits)) return "";
     return fmt::format("{}, code {}: of {}: {}", failed.empty() ? "the pipeline" : failed,
                        static_cast<int>(status.code()), passes, message);
