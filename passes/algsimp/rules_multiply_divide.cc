@@ -53,10 +53,9 @@ Instruction* MultiplyPred(Instruction* multiply, Rewriter& rewriter) {
 // with the others for ever
 Instruction* MultiplyConstantPairs(Instruction* multiply, Rewriter& rewriter) {
   Instruction *a, *b, *c1, *c2;
-  if (!Match(multiply, m::Multiply(m::MultiplyAnyOrder(m::Any(&a).Where(IsNoConstant),
-                                                       m::Constant(&c1)),
-                                   m::MultiplyAnyOrder(m::Any(&b).Where(IsNoConstant),
-                                                       m::Constant(&c2)))))
+  if (!Match(multiply,
+             m::Multiply(m::MultiplyAnyOrder(m::Any(&a).Where(IsNoConstant), m::Constant(&c1)),
+                         m::MultiplyAnyOrder(m::Any(&b).Where(IsNoConstant), m::Constant(&c2)))))
     return nullptr;
   return rewriter.Multiply(rewriter.Multiply(a, b), rewriter.Multiply(c1, c2));
 }

@@ -1,8 +1,8 @@
 #include "passes/control_flow/map_inliner.h"
 
-#include "lib/ir/elementwise.h"
-
 #include <algorithm>
+
+#include "lib/ir/elementwise.h"
 
 namespace hlo {
 namespace {

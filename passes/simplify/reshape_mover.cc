@@ -98,9 +98,7 @@ class Rearranges {
   }
 
   bool IsCandidate(const Instruction& op) const {
-    if (!WorksByElement(op) || !op.shape().IsArray() ||
-        op.shape().has_dynamic_dims())
-      return false;
+    if (!WorksByElement(op) || !op.shape().IsArray() || op.shape().has_dynamic_dims()) return false;
     const Instruction* first = FirstOf(op);
     if (first == nullptr || !SameDimensions(first->shape(), op.shape())) return false;
     for (const Instruction* operand : op.operands()) {

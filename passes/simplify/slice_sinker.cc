@@ -10,8 +10,8 @@ namespace hlo {
 namespace {
 
 bool TakesEqualSlices(const Instruction& op) {
-  if (!WorksByElement(op) || op.operand_count() == 0 || !op.has_uses() ||
-      op.has_control_edges() || op.shape().has_dynamic_dims())
+  if (!WorksByElement(op) || op.operand_count() == 0 || !op.has_uses() || op.has_control_edges() ||
+      op.shape().has_dynamic_dims())
     return false;
   const Instruction& first = *op.operand(0);
   return std::all_of(op.operands().begin(), op.operands().end(), [&](const Instruction* slice) {
