@@ -277,6 +277,10 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeCollectiveThunk(const Instruction& in
       std::find_if(std::begin(kKinds), std::end(kKinds),
                    [&](const CollectiveKind& row) { return row.opcode == instruction.opcode(); });
   RET_CHECK(kind != std::end(kKinds), "`{}` is no collective", instruction.name());
+  // A region that sums in another type works on converted values: the evaluator's.
+  if (kind->reduces && instruction.to_apply()->parameter(0)->shape().element_type() !=
+                           instruction.operand(0)->shape().element_type())
+    return nullptr;
   ASSIGN_OR_RETURN(std::unique_ptr<Thunk> elsewhere, MakeEvalThunk(instruction, buffers));
   return std::make_unique<CollectiveThunk>(instruction, buffers, *kind, std::move(elsewhere));
 }

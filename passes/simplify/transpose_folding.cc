@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/support/contains.h"
+
 namespace hlo {
 namespace {
 
@@ -23,6 +25,21 @@ bool SwapsRowAndColumn(const DotAttrs& attrs, int side, const DimVec& order) {
                      [&](int64_t dim) { return order[static_cast<size_t>(dim)] == dim; });
 }
 
+// Whether what is neither batch nor summed keeps its order: so it stands in the result.
+bool KeepsFreeDimensions(const DotAttrs& attrs, int side, const DimVec& order) {
+  const DimVec& batch = side == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims;
+  const DimVec& contracting = side == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
+  int64_t last = -1;
+  for (size_t dim = 0; dim < order.size(); ++dim) {
+    if (Contains(batch, static_cast<int64_t>(dim)) ||
+        Contains(contracting, static_cast<int64_t>(dim)))
+      continue;
+    if (order[dim] < last) return false;
+    last = order[dim];
+  }
+  return true;
+}
+
 }  // namespace
 
 bool TransposeFolding::Folds(const Instruction& instruction, int i) const {
@@ -34,7 +51,9 @@ bool TransposeFolding::Folds(const Instruction& instruction, int i) const {
   if (!options_.dots || instruction.operand(0)->shape().rank() < 2 ||
       instruction.operand(1)->shape().rank() < 2)
     return false;
-  return options_.any_transpose || SwapsRowAndColumn(instruction.attrs<DotAttrs>(), i, order);
+  const auto& attrs = instruction.attrs<DotAttrs>();
+  return options_.any_transpose ? KeepsFreeDimensions(attrs, i, order)
+                                : SwapsRowAndColumn(attrs, i, order);
 }
 
 bool TransposeFolding::Matches(const Instruction& instruction) const {

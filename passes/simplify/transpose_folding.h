@@ -20,7 +20,7 @@ namespace hlo {
 struct TransposeFoldingOptions {
   bool dots = true;
   bool convolutions = false;
-  bool any_transpose = false;  // into dots, whatever it permutes
+  bool any_transpose = false;  // into dots, but for the order of what is kept
 
   static auto Fields() {
     using O = TransposeFoldingOptions;

@@ -145,6 +145,15 @@ absl::Status Partitioner::Visit(Instruction& old) {
     wanted_ = module_.WholeLike(old.shape(), regions_);
   }
   if (regions_ == nullptr) regions_ = Keep(Placement::Whole(0, partitions()));
+  const auto is_divided = [](const Placement* placement) {
+    return placement != nullptr && !placement->IsWhole();
+  };
+  if (old.shape().has_dynamic_dims() && absl::c_any_of(wanted_, is_divided)) {
+    return Unsupported(old.loc(),
+                       "`{}` has dynamic dimensions, of which nobody knows how devices share them; "
+                       "run `dynamic_padder` first",
+                       old.name());
+  }
   // In a manual region it is the device's business; elsewhere nobody could say which one is meant.
   if (regions_->HasOneRegion() && SeesPartitions(old)) {
     return Error(old.loc(),
