@@ -3,19 +3,12 @@
 
 #include "lib/analysis/region.h"
 #include "lib/math/accumulator.h"
+#include "lib/types/dim_lists.h"
 #include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
 namespace {
-
-DimVec FreeDims(Shape shape, const DimVec& batch, const DimVec& contracting) {
-  DimVec dims;
-  for (int64_t i = 0; i < shape.rank(); ++i) {
-    if (!Contains(batch, i) && !Contains(contracting, i)) dims.push_back(i);
-  }
-  return dims;
-}
 
 // A dot of nothing  =>  0
 Instruction* DotOfNothing(Instruction* dot, Rewriter& rewriter) {
@@ -53,8 +46,8 @@ Instruction* OuterProduct(Instruction* dot, Rewriter& rewriter) {
       MixesFloatsWithIntegers(dot))
     return nullptr;
   const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
-  const DimVec lhs_free = FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, {});
-  const DimVec rhs_free = FreeDims(dot->operand(1)->shape(), attrs.rhs_batch_dims, {});
+  const DimVec lhs_free = FreeDims(dot->operand(0)->shape().rank(), attrs.lhs_batch_dims, {});
+  const DimVec rhs_free = FreeDims(dot->operand(1)->shape().rank(), attrs.rhs_batch_dims, {});
   Instruction* x = InOrder(rewriter, dot->operand(0), attrs.lhs_batch_dims, lhs_free, {});
   Instruction* y = InOrder(rewriter, dot->operand(1), attrs.rhs_batch_dims, rhs_free, {});
   // A dot rounds its results, not what it reads: products of wider floats are made in their type.
@@ -163,9 +156,10 @@ Instruction* DotToReduce(Instruction* dot, Rewriter& rewriter) {
   if (!IsPlainDot(dot)) return nullptr;
   const DotAttrs& attrs = DimsOf(dot);
   const bool vectors =
-      FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
+      FreeDims(dot->operand(0)->shape().rank(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
           .empty() &&
-      FreeDims(dot->operand(1)->shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims).empty();
+      FreeDims(dot->operand(1)->shape().rank(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims)
+          .empty();
   return vectors ? SumOfProducts(dot, rewriter, {}, {}) : nullptr;
 }
 
@@ -174,9 +168,9 @@ Instruction* DotOfVectorToReduce(Instruction* dot, Rewriter& rewriter) {
   if (!IsPlainDot(dot)) return nullptr;
   const DotAttrs& attrs = DimsOf(dot);
   const DimVec lhs =
-      FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+      FreeDims(dot->operand(0)->shape().rank(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
   const DimVec rhs =
-      FreeDims(dot->operand(1)->shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+      FreeDims(dot->operand(1)->shape().rank(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
   return lhs.empty() || rhs.empty() ? SumOfProducts(dot, rewriter, lhs, rhs) : nullptr;
 }
 

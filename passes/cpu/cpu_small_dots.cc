@@ -7,6 +7,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/support/contains.h"
+#include "lib/types/dim_lists.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -21,14 +22,6 @@ struct MatrixSize {
   int64_t summed, columns;
 };
 constexpr MatrixSize kSmallMatrices[] = {{32, 1}, {16, 4}, {8, 16}};
-
-DimVec FreeDims(Shape shape, const DimVec& batch, const DimVec& contracting) {
-  DimVec free;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (!Contains(batch, d) && !Contains(contracting, d)) free.push_back(d);
-  }
-  return free;
-}
 
 // Computations that some loop runs.
 absl::flat_hash_set<const Computation*> LoopComputations(const Module& module) {
@@ -86,7 +79,7 @@ bool IsSmallMatrix(const Instruction& dot) {
   const Shape rhs = dot.operand(1)->shape();
   const int64_t summed = SizeOf(rhs, attrs.rhs_contracting_dims);
   const int64_t columns =
-      SizeOf(rhs, FreeDims(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims));
+      SizeOf(rhs, FreeDims(rhs.rank(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims));
   return std::any_of(
       std::begin(kSmallMatrices), std::end(kSmallMatrices),
       [&](const MatrixSize& most) { return summed <= most.summed && columns <= most.columns; });
@@ -130,9 +123,9 @@ Instruction* AsSum(const Instruction& dot, Rewriter& rewriter) {
   const DotAttrs& attrs = dot.attrs<DotAttrs>();
   Side x{dot.operand(0), {}, {}}, y{dot.operand(1), {}, {}};
   const DimVec x_free =
-      FreeDims(x.value->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+      FreeDims(x.value->shape().rank(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
   const DimVec y_free =
-      FreeDims(y.value->shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+      FreeDims(y.value->shape().rank(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
   DimVec sizes, summed;
   const auto add = [&](const DimVec* in_x, const DimVec* in_y) {
     const size_t count = in_x != nullptr ? in_x->size() : in_y->size();

@@ -232,13 +232,14 @@ class DotsMerger {
     std::vector<SharedDot> chosen;
     std::vector<SharedDot> left;
     const bool are_few = members.size() <= kFewDots;
-    Reachability::Neighbours connected(Paths());  // with those chosen, where there are many
+    std::optional<Reachability::Neighbours> connected;  // with those chosen, where there are many
+    if (!are_few) connected.emplace(Paths());
     int64_t bytes = 0;
     for (const SharedDot& member : members) {
       if (member.dot->is_dead()) continue;  // merged by its other operand
       const int64_t more = DotBytes(*member.dot);
       const auto is_independent = [&] {
-        return are_few ? IsIndependent(chosen, member) : !connected.Has(member.dot);
+        return are_few ? IsIndependent(chosen, member) : !connected->Has(member.dot);
       };
       if (!chosen.empty() && (std::min(bytes, more) > limit_ || !is_independent())) {
         left.push_back(member);
@@ -248,7 +249,7 @@ class DotsMerger {
       bytes +=
           chosen.empty() ? more : more - member.dot->operand(1 - member.other)->shape().byte_size();
       chosen.push_back(member);
-      if (!are_few) connected.Add(member.dot);
+      if (connected) connected->Add(member.dot);
     }
     members = std::move(left);
     if (chosen.size() == 1 && !members.empty())

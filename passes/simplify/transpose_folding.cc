@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/support/contains.h"
+#include "lib/types/dim_lists.h"
 
 namespace hlo {
 namespace {
@@ -29,15 +29,9 @@ bool SwapsRowAndColumn(const DotAttrs& attrs, int side, const DimVec& order) {
 bool KeepsFreeDimensions(const DotAttrs& attrs, int side, const DimVec& order) {
   const DimVec& batch = side == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims;
   const DimVec& contracting = side == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
-  int64_t last = -1;
-  for (size_t dim = 0; dim < order.size(); ++dim) {
-    if (Contains(batch, static_cast<int64_t>(dim)) ||
-        Contains(contracting, static_cast<int64_t>(dim)))
-      continue;
-    if (order[dim] < last) return false;
-    last = order[dim];
-  }
-  return true;
+  DimVec free = FreeDims(static_cast<int>(order.size()), batch, contracting);
+  MapThrough(order, free);
+  return std::is_sorted(free.begin(), free.end());
 }
 
 }  // namespace
