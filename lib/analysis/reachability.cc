@@ -159,10 +159,14 @@ bool Reachability::Dependents::Has(const Instruction* instruction) const {
   return node != kNone && nodes_[node];
 }
 
-Reachability::Neighbours::Neighbours(const Reachability& of)
-    : of_(of), before_(of.instructions_.size()), after_(of.instructions_.size()) {}
-
 void Reachability::Neighbours::Add(const Instruction* instruction) {
+  const Node node = of_.NodeOf(instruction);
+  HLO_CHECK(node != kNone);
+  added_.push_back(instruction);
+  if (!before_.empty()) Mark(node);
+}
+
+void Reachability::Neighbours::Mark(Node own) {
   std::vector<Node> stack;
   const auto reach = [&](std::vector<bool>& reached, Node node) {
     if (reached[node]) return;
@@ -174,17 +178,27 @@ void Reachability::Neighbours::Add(const Instruction* instruction) {
     stack.pop_back();
     return top;
   };
-  const Node own = of_.NodeOf(instruction);
-  HLO_CHECK(own != kNone);
   for (reach(before_, own); !stack.empty();)
     of_.ForEachNeed(take(), [&](Node need) { reach(before_, need); });
   for (reach(after_, own); !stack.empty();)
     of_.ForEachUser(take(), [&](Node user) { reach(after_, user); });
 }
 
-bool Reachability::Neighbours::Has(const Instruction* instruction) const {
+bool Reachability::Neighbours::Has(const Instruction* instruction) {
   const Node node = of_.NodeOf(instruction);
-  return node != kNone && (before_[node] || after_[node]);
+  if (node == kNone) return false;
+  pairs_ += added_.size();
+  if (pairs_ <= kFewPairs) {
+    return std::any_of(added_.begin(), added_.end(), [&](const Instruction* other) {
+      return of_.NodeOf(other) == node || of_.AreConnected(instruction, other);
+    });
+  }
+  if (before_.empty()) {
+    before_.resize(of_.instructions_.size());
+    after_.resize(of_.instructions_.size());
+    for (const Instruction* other : added_) Mark(of_.NodeOf(other));
+  }
+  return before_[node] || after_[node];
 }
 
 bool Reachability::WouldMakeCycle(absl::Span<Instruction* const> members) const {

@@ -28,6 +28,8 @@
 namespace hlo {
 
 class Reachability {
+  using Node = uint32_t;
+
  public:
   static constexpr size_t kMatrixLimit = 16'384;
 
@@ -56,16 +58,22 @@ class Reachability {
   Dependents DependentsOf(const Instruction* producer, size_t last_place = SIZE_MAX) const;
 
   // What instructions that are added one by one depend on, what depends on them, and they
-  // themselves. Each edge is walked once, however many are added.
+  // themselves. The first few pairs are asked for one by one; then each edge is walked once,
+  // however many are added and asked for.
   class Neighbours {
    public:
-    explicit Neighbours(const Reachability& of);
+    explicit Neighbours(const Reachability& of) : of_(of) {}
     void Add(const Instruction* instruction);
-    bool Has(const Instruction* instruction) const;
+    bool Has(const Instruction* instruction);
 
    private:
+    void Mark(Node node);
+
+    static constexpr size_t kFewPairs = 64;
     const Reachability& of_;
-    std::vector<bool> before_, after_;  // by node
+    std::vector<const Instruction*> added_;
+    size_t pairs_ = 0;                  // asked for
+    std::vector<bool> before_, after_;  // by node; empty while the pairs are few
   };
 
   // A place in a topological order: what an instruction needs has a smaller one.
@@ -87,7 +95,6 @@ class Reachability {
   }
 
  private:
-  using Node = uint32_t;
   static constexpr Node kNone = ~Node{0};
 
   Node NodeOf(const Instruction* instruction) const;

@@ -117,35 +117,23 @@ class Combiner {
     }
   }
 
-  static constexpr size_t kFew = 8;  // of which each pair is asked for
-
   // Takes from `members` the first one and those that go with it.
   std::vector<Instruction*> Choose(std::vector<Instruction*>& members) const {
     std::vector<Instruction*> chosen;
-    std::optional<Reachability::Neighbours> connected;  // with those chosen, once they are many
+    // Either way: what was combined before makes earlier members need later ones.
+    Reachability::Neighbours connected(*reachability_);  // with those chosen
     int64_t bytes = 0;
     for (Instruction* member : members) {
       bytes += member->shape().byte_size();
       if (bytes > limits_.bytes || static_cast<int64_t>(chosen.size()) >= limits_.count ||
-          (connected ? connected->Has(member) : IsConnected(*member, chosen)))
+          connected.Has(member))
         break;
       chosen.push_back(member);
-      if (connected) connected->Add(member);
-      if (chosen.size() == kFew) {
-        connected.emplace(*reachability_);
-        for (const Instruction* one : chosen) connected->Add(one);
-      }
+      connected.Add(member);
     }
     if (chosen.empty()) chosen.push_back(members[0]);
     members.erase(members.begin(), members.begin() + static_cast<int64_t>(chosen.size()));
     return chosen;
-  }
-
-  // Either way: what was combined before makes earlier members need later ones.
-  bool IsConnected(const Instruction& member, const std::vector<Instruction*>& chosen) const {
-    return std::any_of(chosen.begin(), chosen.end(), [&](const Instruction* other) {
-      return reachability_->AreConnected(&member, other);
-    });
   }
 
   absl::Status Combine(const std::vector<Instruction*>& chosen) {

@@ -87,7 +87,7 @@ bool AreAlikeCrossed(const Instruction& a, const Instruction& b) {
          a.shape().dim(0) == b.shape().dim(1);
 }
 
-constexpr size_t kFewDots = 32;  // dots of which each pair may be asked for
+constexpr size_t kFewDots = 32;  // of which any pair may be asked for
 
 class DotsMerger {
  public:
@@ -165,7 +165,7 @@ class DotsMerger {
       if (a->is_dead() || !a->is_used() || !IsMergeableDot(*a) || !IsMatrixProduct(*a)) continue;
       for (Instruction* b : PartnersOf(*a)) {
         if (b == a || !AreAlikeCrossed(*a, *b) || std::min(DotBytes(*a), DotBytes(*b)) > limit_ ||
-            !IsIndependent({{a, 1}}, {b, 0}))
+            Paths().AreConnected(a, b))
           continue;
         if (!context_.MayRewrite()) return changed;
         RETURN_IF_ERROR(MergeCrossedPair(a, b));
@@ -231,17 +231,12 @@ class DotsMerger {
   std::vector<SharedDot> Choose(std::vector<SharedDot>& members) {
     std::vector<SharedDot> chosen;
     std::vector<SharedDot> left;
-    const bool are_few = members.size() <= kFewDots;
-    std::optional<Reachability::Neighbours> connected;  // with those chosen, where there are many
-    if (!are_few) connected.emplace(Paths());
+    Reachability::Neighbours connected(Paths());  // with those chosen
     int64_t bytes = 0;
     for (const SharedDot& member : members) {
       if (member.dot->is_dead()) continue;  // merged by its other operand
       const int64_t more = DotBytes(*member.dot);
-      const auto is_independent = [&] {
-        return are_few ? IsIndependent(chosen, member) : !connected->Has(member.dot);
-      };
-      if (!chosen.empty() && (std::min(bytes, more) > limit_ || !is_independent())) {
+      if (!chosen.empty() && (std::min(bytes, more) > limit_ || connected.Has(member.dot))) {
         left.push_back(member);
         continue;
       }
@@ -249,19 +244,12 @@ class DotsMerger {
       bytes +=
           chosen.empty() ? more : more - member.dot->operand(1 - member.other)->shape().byte_size();
       chosen.push_back(member);
-      if (connected) connected->Add(member.dot);
+      connected.Add(member.dot);
     }
     members = std::move(left);
     if (chosen.size() == 1 && !members.empty())
       context_.Missed(*chosen[0].dot, "others with its operand depend on it, or are too large");
     return chosen;
-  }
-
-  bool IsIndependent(const std::vector<SharedDot>& chosen, const SharedDot& member) {
-    const Reachability& paths = Paths();
-    return std::none_of(chosen.begin(), chosen.end(), [&](const SharedDot& other) {
-      return paths.AreConnected(member.dot, other.dot);
-    });
   }
 
   Reachability& Paths() {
