@@ -1,6 +1,5 @@
 #include "backends/executable_file.h"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "lib/ops/attrs.h"
 #include "lib/support/archive.h"
 #include "lib/support/json_value.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 
@@ -34,11 +34,10 @@ absl::StatusOr<std::vector<CodeStore::Function>> FunctionsOf(std::string_view li
   for (const std::string_view line : Split(lines, '\n')) {
     if (line.empty()) continue;
     const size_t blank = line.find(' ');
+    const auto key = ReadNumber<decltype(CodeStore::Function::key)>(line.substr(0, blank), 16);
+    if (blank == std::string_view::npos || !key) return Error("`{}` names no function", line);
     CodeStore::Function function;
-    const auto end =
-        std::from_chars(line.data(), line.data() + std::min(blank, line.size()), function.key, 16);
-    if (blank == std::string_view::npos || end.ptr != line.data() + blank)
-      return Error("`{}` names no function", line);
+    function.key = *key;
     function.symbol = line.substr(blank + 1);
     functions.push_back(std::move(function));
   }
@@ -63,12 +62,11 @@ absl::StatusOr<absl::flat_hash_map<std::string, int64_t>> StreamsOf(std::string_
   for (const std::string_view line : Split(lines, '\n')) {
     if (line.empty()) continue;
     const size_t blank = line.find(' ');
-    int64_t number = 0;
-    if (blank == std::string_view::npos ||
-        std::from_chars(line.data() + blank + 1, line.data() + line.size(), number).ec !=
-            std::errc())
-      return Error("`{}` names no stream", line);
-    streams[std::string(line.substr(0, blank))] = number;
+    const std::optional<int64_t> number = blank == std::string_view::npos
+                                              ? std::nullopt
+                                              : ReadNumber<int64_t>(line.substr(blank + 1));
+    if (!number) return Error("`{}` names no stream", line);
+    streams[std::string(line.substr(0, blank))] = *number;
   }
   return streams;
 }

@@ -1,9 +1,9 @@
 // Values of attributes, by C++ type. The grammar of each stands above its reader.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "lib/support/read_number.h"
 #include "parser/parser_internal.h"
 
 namespace hlo {
@@ -20,11 +20,6 @@ bool ForEachPiece(std::string_view text, char separator, Read&& read) {
     if (at == std::string_view::npos) return true;
     text.remove_prefix(at + 1);
   }
-}
-
-bool ToInt(std::string_view text, int64_t& out) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), out);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
 // XLA reads one dimension of a list for these.
@@ -195,7 +190,7 @@ bool Parser::ReadDxd(DimVec& out) {
   if (!Is(Tok::kInt) && !Is(Tok::kDxd)) return Unexpected("sizes such as `2x3`");
   const auto read = [&](std::string_view piece) {
     int64_t value;
-    if (!ToInt(piece, value)) return false;
+    if (!ReadNumberTo(piece, value)) return false;
     out.push_back(value);
     return true;
   };
@@ -234,7 +229,7 @@ bool Parser::ReadValue(Window& out) {
         return ForEachPiece(dim, '_',
                             [&](std::string_view number) {
                               ++numbers_in_dim;
-                              return ToInt(number, lists[2].emplace_back());
+                              return ReadNumberTo(number, lists[2].emplace_back());
                             }) &&
                numbers_in_dim == 2;
       };
@@ -343,9 +338,10 @@ bool Parser::ReadValue(PaddingConfig& out) {
     PaddingDim& dim = out.dims.emplace_back();
     int64_t* const numbers[] = {&dim.low, &dim.high, &dim.interior};
     size_t k = 0;
-    return ForEachPiece(
-               text, '_',
-               [&](std::string_view number) { return k < 3 && ToInt(number, *numbers[k++]); }) &&
+    return ForEachPiece(text, '_',
+                        [&](std::string_view number) {
+                          return k < 3 && ReadNumberTo(number, *numbers[k++]);
+                        }) &&
            k >= 2;
   };
   if (!ForEachPiece(token().text, 'x', read_dim)) {

@@ -1,7 +1,6 @@
 #include "passes/pass.h"
 
-#include <charconv>
-
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 
 namespace hlo {
@@ -59,17 +58,11 @@ absl::Status ParseOption(const OptionText& text, bool& out) {
 }
 
 absl::Status ParseOption(const OptionText& text, int64_t& out) {
-  const char* const end = text.value.data() + text.value.size();
-  const auto [at, error] = std::from_chars(text.value.data(), end, out);
-  if (error != std::errc() || at != end) return BadValue(text, "an integer");
-  return absl::OkStatus();
+  return ReadNumberTo(text.value, out) ? absl::OkStatus() : BadValue(text, "an integer");
 }
 
 absl::Status ParseOption(const OptionText& text, double& out) {
-  const char* const end = text.value.data() + text.value.size();
-  const auto [at, error] = std::from_chars(text.value.data(), end, out);
-  if (error != std::errc() || at != end) return BadValue(text, "a number");
-  return absl::OkStatus();
+  return ReadNumberTo(text.value, out) ? absl::OkStatus() : BadValue(text, "a number");
 }
 
 absl::Status ParseOption(const OptionText& text, std::string& out) {

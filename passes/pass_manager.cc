@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -18,6 +17,7 @@
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "lib/support/line_diff.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "lib/support/time_trace.h"
 #include "passes/registry.h"
@@ -362,11 +362,10 @@ class Runner {
 absl::StatusOr<PassPlace> ParsePassPlace(std::string_view text) {
   PassPlace place{std::string(text.substr(0, text.find('#')))};
   if (place.name.size() == text.size()) return place;
-  const std::string_view number = text.substr(place.name.size() + 1);
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), place.number);
-  if (error != std::errc() || end != number.data() + number.size() || place.number < 1)
+  const auto number = ReadNumber<decltype(place.number)>(text.substr(place.name.size() + 1));
+  if (!number || *number < 1)
     return Error("expected PASS or PASS#N with N from 1, found `{}`", text);
+  place.number = *number;
   return place;
 }
 

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/ir/call_order.h"
+#include "lib/support/read_number.h"
 
 namespace hlo {
 namespace {
@@ -26,9 +26,9 @@ std::optional<int64_t> DeclaredTripCount(const Instruction& loop) {
   for (const std::string_view word : {":", "{", "\"n\"", ":"}) at = After(text, word, at);
   if (at == std::string_view::npos) return std::nullopt;
   if (text[at] == '"') ++at;
-  int64_t count = -1;
-  std::from_chars(text.data() + at, text.data() + text.size(), count);
-  return count >= 0 ? std::optional<int64_t>(count) : std::nullopt;
+  std::string_view rest = text.substr(at);
+  const std::optional<int64_t> count = TakeNumber<int64_t>(rest);
+  return count && *count >= 0 ? count : std::nullopt;
 }
 
 // Stays a number however deep loops are nested.

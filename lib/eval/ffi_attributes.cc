@@ -1,10 +1,10 @@
 #include "lib/eval/ffi_attributes.h"
 
-#include <charconv>
 #include <cstring>
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/types/literal.h"
 
@@ -137,17 +137,16 @@ class AttributeParser {
     if (!type.has_value()) return Bad("an element type");
     type_number = TypeNumber(*type);
     Literal value{Shape::Scalar(*type)};
-    const char* end = number.data() + number.size();
     if (number == "true" || number == "false") {
       value.SetInt(0, number == "true" ? 1 : 0);
     } else if (IsFloat(*type)) {
-      double read = 0;
-      if (std::from_chars(number.data(), end, read).ptr != end) return Bad("a number");
-      value.SetDouble(0, read);
+      const std::optional<double> read = ReadNumber<double>(number);
+      if (!read) return Bad("a number");
+      value.SetDouble(0, *read);
     } else {
-      int64_t read = 0;
-      if (std::from_chars(number.data(), end, read).ptr != end) return Bad("an integer");
-      value.SetInt(0, read);
+      const std::optional<int64_t> read = ReadNumber<int64_t>(number);
+      if (!read) return Bad("an integer");
+      value.SetInt(0, *read);
     }
     const auto* data = reinterpret_cast<const char*>(value.data());
     item.bytes.insert(item.bytes.end(), data, data + value.byte_size());

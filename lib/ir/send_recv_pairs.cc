@@ -1,6 +1,6 @@
 #include "lib/ir/send_recv_pairs.h"
 
-#include <charconv>
+#include "lib/support/read_number.h"
 
 namespace hlo {
 
@@ -13,17 +13,15 @@ const std::string* FindFrontendAttribute(const Instruction& instruction, std::st
 
 std::optional<SendRecvPairs> ParseSendRecvPairs(std::string_view text) {
   std::vector<int64_t> numbers;
-  for (size_t at = 0; at < text.size();) {
-    const char c = text[at];
+  while (!text.empty()) {
+    const char c = text[0];
     if (c == '{' || c == '}' || c == ',' || c == ' ') {
-      ++at;
+      text.remove_prefix(1);
       continue;
     }
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
-    if (error != std::errc()) return std::nullopt;
-    numbers.push_back(number);
-    at = static_cast<size_t>(end - text.data());
+    const std::optional<int64_t> number = TakeNumber<int64_t>(text);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
   }
   if (numbers.size() % 2 != 0) return std::nullopt;
   SendRecvPairs pairs;

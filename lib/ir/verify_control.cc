@@ -14,11 +14,11 @@
 //   aliasing      operand numbers and indices exist, aliased values have equal shapes; Pin and
 //                 Unpin alias an array and its buffer
 #include <algorithm>
-#include <charconv>
 
 #include "lib/ir/custom_call.h"
 #include "lib/ir/one_sharding.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/support/read_number.h"
 
 namespace hlo::internal {
 namespace {
@@ -209,9 +209,7 @@ void VerifyCall(const VerifyContext& context, const Instruction& call) {
   }
   const std::string* version = FindAttribute(call, "composite.version");
   if (version == nullptr) return;
-  int64_t number = -1;
-  const char* end = version->data() + version->size();
-  if (std::from_chars(version->data(), end, number).ptr != end || number < 0) {
+  if (ReadNumber<int64_t>(*version).value_or(-1) < 0) {
     context.findings.Add(
         call.loc(),
         "`composite.version` of composite call `{}` is `{}`, expected a number, at least 0",

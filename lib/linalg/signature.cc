@@ -1,11 +1,11 @@
 #include "lib/linalg/signature.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "lib/linalg/ffi_attributes.h"
 #include "lib/ops/attrs.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 
@@ -214,10 +214,9 @@ class Matcher {
       found_.attributes.Set(name, text == "true");
       return absl::OkStatus();
     }
-    int64_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size())
-      return Wrong("has for attribute `{}` no number, but `{}`", name, text);
+    const std::optional<int64_t> read = ReadNumber<int64_t>(text);
+    if (!read) return Wrong("has for attribute `{}` no number, but `{}`", name, text);
+    const int64_t value = *read;
     const bool is_letter = value > ' ' && value < 127;
     if (kind != "i" &&
         (!is_letter || kind.find(static_cast<char>(value)) == std::string_view::npos)) {

@@ -1,9 +1,9 @@
 #include "lib/support/archive.h"
 
-#include <charconv>
 #include <optional>
 
 #include "lib/support/hash.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 
@@ -63,15 +63,12 @@ absl::StatusOr<std::vector<ArchivePart>> UnpackArchive(std::string_view kind,
     if (!line) return Damaged("it ends in the list of its parts");
     if (line->empty()) break;
     const std::vector<std::string_view> words = Split(*line, ' ');
-    Entry entry{};
-    const auto read = [](std::string_view word, auto& number, int base) {
-      const auto result = std::from_chars(word.data(), word.data() + word.size(), number, base);
-      return result.ec == std::errc() && result.ptr == word.data() + word.size();
-    };
-    if (words.size() != 3 || !read(words[1], entry.size, 10) || !read(words[2], entry.hash, 16))
+    const bool are_three = words.size() == 3;
+    const auto size = are_three ? ReadNumber<size_t>(words[1]) : std::nullopt;
+    const auto hash = are_three ? ReadNumber<uint64_t>(words[2], 16) : std::nullopt;
+    if (!size || !hash)
       return Damaged(fmt::format("`{}` names no part of it", line->substr(0, 80)));
-    entry.name = words[0];
-    entries.push_back(entry);
+    entries.push_back({words[0], *size, *hash});
   }
   std::vector<ArchivePart> parts;
   for (const Entry& entry : entries) {

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
+#include "lib/support/read_number.h"
 
 namespace hlo {
 namespace {
@@ -20,11 +20,8 @@ std::optional<int64_t> NumberIn(std::string_view config, std::string_view name,
   if (at == config.npos) return std::nullopt;
   const size_t digits = config.find_first_of("-0123456789", at + key.size() + 2);
   if (digits == config.npos) return std::nullopt;
-  int64_t number = 0;
-  const auto [rest, error] =
-      std::from_chars(config.data() + digits, config.data() + config.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  return number;
+  config.remove_prefix(digits);
+  return TakeNumber<int64_t>(config);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "passes/control_flow/motion_model.h"
 
-#include <charconv>
 #include <optional>
 
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 
@@ -43,13 +43,7 @@ bool WorthMoving(const Instruction& instruction) {
   return kMayMove.Has(opcode) || HasTrait(opcode, kElementwise);
 }
 
-std::optional<int64_t> IntegerOf(std::string_view text) {
-  text = Trim(text);
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
+std::optional<int64_t> IntegerOf(std::string_view text) { return ReadNumber<int64_t>(Trim(text)); }
 
 }  // namespace
 

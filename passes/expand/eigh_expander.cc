@@ -1,12 +1,12 @@
 #include "passes/expand/eigh_expander.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <numeric>
 
 #include "absl/strings/ascii.h"
 #include "lib/linalg/signature.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "passes/util/counted_loop.h"
 #include "passes/util/matrices.h"
@@ -23,21 +23,14 @@ struct Config {
   float tolerance = 0;
 };
 
-template <class T>
-bool ReadNumber(std::string_view text, T* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-bool ReadConfig(const Instruction& call, Config* config) {
+std::optional<Config> ReadConfig(const Instruction& call) {
   const std::vector<std::string_view> texts = Split(call.backend_config(), ',');
-  int32_t lower = 0, sorted = 0;
-  if (texts.size() != 4 || !ReadNumber(texts[0], &lower) || !ReadNumber(texts[1], &sorted) ||
-      !ReadNumber(texts[2], &config->max_sweeps) || !ReadNumber(texts[3], &config->tolerance))
-    return false;
-  config->lower = lower != 0;
-  config->sorted = sorted != 0;
-  return true;
+  if (texts.size() != 4) return std::nullopt;
+  const auto lower = ReadNumber<int32_t>(texts[0]), sorted = ReadNumber<int32_t>(texts[1]);
+  const auto max_sweeps = ReadNumber<int32_t>(texts[2]);
+  const auto tolerance = ReadNumber<float>(texts[3]);
+  if (!lower || !sorted || !max_sweeps || !tolerance) return std::nullopt;
+  return Config{*lower != 0, *sorted != 0, *max_sweeps, *tolerance};
 }
 
 // The matrix in four, and the eigenvectors found so far in left and right columns. Row and column j
@@ -303,9 +296,8 @@ absl::StatusOr<Eigen> Rotated(Builder& b, Instruction* a, const Config& config,
 }  // namespace
 
 bool EighExpander::Matches(const Instruction& call) const {
-  Config config;
   return call.attrs<CustomCallAttrs>().custom_call_target == "Eigh" &&
-         !call.shape().has_dynamic_dims() && ReadConfig(call, &config) &&
+         !call.shape().has_dynamic_dims() && ReadConfig(call).has_value() &&
          linalg::MatchSignature(call).ok();
 }
 
@@ -320,18 +312,18 @@ std::string EighExpander::Name(const Instruction& call) const {
 absl::StatusOr<Instruction*> EighExpander::Build(const Instruction& call,
                                                  const std::vector<Instruction*>& operands,
                                                  Builder& b) const {
-  Config config;
-  RET_CHECK(ReadConfig(call, &config), "`{}` has another configuration", call.name());
+  const std::optional<Config> config = ReadConfig(call);
+  RET_CHECK(config.has_value(), "`{}` has another configuration", call.name());
   const Shape values = call.shape().element(1);
   Instruction* a = operands[0];
   if (a->shape().IsZeroSized())
     return b.Tuple({a, b.Broadcast(b.ScalarConstant(values.element_type(), 0), values.dims(), {})});
-  a = Hermitian(b, a, config.lower);
+  a = Hermitian(b, a, config->lower);
   Eigen eigen;
   if (RowsOf(a) == 1) {
     eigen = {b.ConstantLike(a, 1), b.Reshape(RealPart(b, a), values.dims())};
   } else {
-    ASSIGN_OR_RETURN(eigen, Rotated(b, a, config, &call));
+    ASSIGN_OR_RETURN(eigen, Rotated(b, a, *config, &call));
   }
   // What is no number anywhere makes everything that.
   Instruction* is_finite = b.IsFinite(RealPart(b, a));

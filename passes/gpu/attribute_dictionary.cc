@@ -1,9 +1,9 @@
 #include "passes/gpu/attribute_dictionary.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "absl/strings/ascii.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 
@@ -172,9 +172,10 @@ class DictionaryParser {
     while (!digits.empty() && IsBlank(digits.back())) digits.remove_suffix(1);
     const bool is_hex = digits.starts_with("0x");
     if (is_hex) digits.remove_prefix(2);
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, value.number, is_hex ? 16 : 10);
-    if (error == std::errc() && stop == end) value.kind = AttributeValue::Kind::kInteger;
+    if (const auto number = ReadNumber<decltype(value.number)>(digits, is_hex ? 16 : 10)) {
+      value.kind = AttributeValue::Kind::kInteger;
+      value.number = *number;
+    }
     return absl::OkStatus();
   }
 

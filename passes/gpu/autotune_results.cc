@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "absl/strings/ascii.h"
 #include "lib/ir/printer.h"
 #include "lib/support/file.h"
+#include "lib/support/read_number.h"
 #include "lib/support/source.h"
 #include "lib/support/status.h"
 
@@ -273,10 +273,11 @@ class WireTextReader {
       number = known - std::begin(kMathTypes);
       return absl::OkStatus();
     }
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const bool is_scalar = field->kind != kText && field->kind != kMessage;
-    if (is_scalar && error == std::errc() && end == word.data() + word.size())
+    const auto read = ReadNumber<std::remove_reference_t<decltype(number)>>(word);
+    if (read && field->kind != kText && field->kind != kMessage) {
+      number = *read;
       return absl::OkStatus();
+    }
     at_ = start;
     return Bad(fmt::format("`{}` is no value of `{}`", word, field->name));
   }

@@ -2,7 +2,6 @@
 // quotes or not, enumerators by name or number, names in camelCase. Errors have the place in it.
 #pragma once
 
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "lib/support/diagnostic.h"
 #include "lib/support/json_value.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "passes/gpu/config_json_writer.h"
 
@@ -37,21 +37,13 @@ inline bool IsNamed(std::string_view key, std::string_view name) {
   return at == key.size();
 }
 
-// The whole of `text` as a number.
-template <class T>
-bool ParseWhole(std::string_view text, T& value) {
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && at == end;
-}
-
 inline absl::Status Read(const JsonValue& json, int64_t& value) {
   if (!json.IsString()) {
     ASSIGN_OR_RETURN(value, json.AsInt());
     return absl::OkStatus();
   }
-  return ParseWhole(json.text(), value) ? absl::OkStatus()
-                                        : Error("`{}` is no integer", json.text());
+  return ReadNumberTo(json.text(), value) ? absl::OkStatus()
+                                          : Error("`{}` is no integer", json.text());
 }
 inline absl::Status Read(const JsonValue& json, int32_t& value) {
   int64_t wide = 0;
@@ -76,8 +68,8 @@ inline absl::Status Read(const JsonValue& json, double& value) {
     value = word.value;
     return absl::OkStatus();
   }
-  return ParseWhole(json.text(), value) ? absl::OkStatus()
-                                        : Error("`{}` is no number", json.text());
+  return ReadNumberTo(json.text(), value) ? absl::OkStatus()
+                                          : Error("`{}` is no number", json.text());
 }
 inline absl::Status Read(const JsonValue& json, bool& value) {
   if (json.kind() != JsonValue::Kind::kBool) return Error("`{}` is no bool", json.raw());

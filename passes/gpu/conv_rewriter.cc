@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "lib/support/contains.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "passes/gpu/conv_windows.h"
 #include "passes/gpu/library_calls.h"
@@ -232,11 +232,10 @@ absl::StatusOr<Instruction*> ConvRewriter::Expand(Instruction* conv, Rewriter& r
 absl::Status ParseOption(const OptionText& text, DnnVersion& out) {
   std::vector<int64_t> numbers;
   for (const std::string_view word : Split(text.value, '.')) {
-    const auto [at, error] =
-        std::from_chars(word.data(), word.data() + word.size(), numbers.emplace_back());
-    if (error != std::errc() || at != word.data() + word.size() || numbers.back() < 0)
-      numbers.clear();
-    if (numbers.empty()) break;
+    numbers.push_back(ReadNumber<int64_t>(word).value_or(-1));
+    if (numbers.back() >= 0) continue;
+    numbers.clear();
+    break;
   }
   if (numbers.size() < 2 || numbers.size() > 3)
     return Error(text.loc, "option `{}` expects {}, found `{}`", text.name, OptionType(out),

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "lib/support/json_value.h"
+#include "lib/support/read_number.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/rewrite.h"
@@ -27,11 +26,7 @@ std::string AlgorithmJson(const ConvChoice& choice) {
   return text + "}";
 }
 
-int64_t IntegerOf(std::string_view text) {
-  int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+int64_t IntegerOf(std::string_view text) { return TakeNumber<int64_t>(text).value_or(0); }
 int64_t IntegerOf(const JsonValue* json) {
   if (json == nullptr) return 0;
   return IntegerOf(json->IsString() ? json->text() : json->raw());

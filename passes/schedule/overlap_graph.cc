@@ -1,11 +1,11 @@
 #include "passes/schedule/overlap_graph.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "absl/algorithm/container.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 #include "passes/util/frontend_attribute.h"
@@ -55,11 +55,7 @@ constexpr std::string_view kHint = "scheduler_hint", kPriority = "scheduler_dela
 
 std::optional<int64_t> PriorityOf(const Instruction& instruction) {
   const std::string_view text = FrontendAttribute(instruction, kPriority);
-  int64_t priority = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), priority);
-  if (text.empty()) return 0;
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return priority;
+  return text.empty() ? std::optional<int64_t>(0) : ReadNumber<int64_t>(text);
 }
 
 void ReadHints(OverlapNode& node) {

@@ -1,10 +1,10 @@
 #include "passes/schedule/remat_rewrite.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/support/check.h"
+#include "lib/support/read_number.h"
 
 namespace hlo::remat {
 namespace {
@@ -17,10 +17,9 @@ std::string CopyName(std::string_view name) {
   if (at == std::string_view::npos) return added;
   const std::string_view rest = name.substr(at + kSuffix.size());
   if (rest.empty()) return std::string(name) + "2";
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  if (error != std::errc() || end != rest.data() + rest.size()) return added;
-  return fmt::format("{}{}", name.substr(0, at + kSuffix.size()), number + 1);
+  const std::optional<int64_t> number = ReadNumber<int64_t>(rest);
+  if (!number) return added;
+  return fmt::format("{}{}", name.substr(0, at + kSuffix.size()), *number + 1);
 }
 
 template <class A>

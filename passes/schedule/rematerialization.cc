@@ -1,10 +1,10 @@
 #include "passes/schedule/rematerialization.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "lib/analysis/schedule.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "lib/types/shape_util.h"
 #include "passes/schedule/memory_scheduler.h"
@@ -48,11 +48,9 @@ absl::StatusOr<AsyncComputation> ParseAsync(std::string_view text, const Module&
   if (async.computation == nullptr)
     return Error("`async_computation_parallelism`: there is no computation `{}`", name);
   if (colon == std::string_view::npos) return async;
-  const std::string_view count = text.substr(colon + 1);
-  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), async.count);
-  if (error != std::errc() || end != count.data() + count.size() || async.count < 1) {
+  async.count = ReadNumber<int64_t>(text.substr(colon + 1)).value_or(0);
+  if (async.count < 1)
     return Error("`async_computation_parallelism`: expected `NAME:COUNT`, found `{}`", text);
-  }
   return async;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "absl/algorithm/container.h"
+#include "lib/analysis/leaves.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
@@ -10,6 +11,7 @@
 #include "passes/sharding/propagation_rules.h"
 #include "passes/sharding/reshape_rule.h"
 #include "passes/sharding/sharding_annotations.h"
+#include "passes/util/batched_call.h"
 
 namespace hlo {
 namespace {
@@ -274,6 +276,25 @@ bool ForwardOthers(Instruction& instruction, const Context& context) {
   return Improve(instruction, ShardingAfter(*operand, instruction), context.For(instruction));
 }
 
+// A batch is divided as that of the first operand that is; the rest of each result is whole.
+bool ForwardCustomCall(Instruction& call, const Context& context) {
+  const int64_t batch = BatchDimsOfCall(call);
+  if (batch == 0) return ForwardOthers(call, context);
+  const std::vector<Instruction*> operands = call.operand_vector();
+  const auto it = absl::c_find_if(operands, [](const Instruction* o) { return IsSpread(*o); });
+  if (it == operands.end()) return false;
+  bool changed = false;
+  const std::vector<Shape> results = LeafShapes(call.shape());
+  for (size_t i = 0; i < results.size(); ++i) {
+    DimVec map(static_cast<size_t>((*it)->shape().rank()), -1);
+    for (int64_t d = 0; d < batch; ++d) map[static_cast<size_t>(d)] = d;
+    changed |=
+        ImproveElement(call, static_cast<int64_t>(i),
+                       MapDims(*LeafSharding(**it), map, results[i].rank()), context.For(call));
+  }
+  return changed;
+}
+
 using ForwardRule = bool (*)(Instruction& instruction, const Context& context);
 
 constexpr struct {
@@ -282,6 +303,7 @@ constexpr struct {
 } kForwardRules[] = {
     {Opcode::kBroadcast, ForwardBroadcast},
     {Opcode::kConcatenate, ForwardConcatenate},
+    {Opcode::kCustomCall, ForwardCustomCall},
     {Opcode::kConvolution, ImproveConvolution},
     {Opcode::kDot, ImproveDot},
     {Opcode::kDynamicSlice, ForwardDynamicSlice},

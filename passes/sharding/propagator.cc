@@ -8,6 +8,7 @@
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
+#include "passes/util/batched_call.h"
 
 namespace hlo {
 namespace {
@@ -206,7 +207,8 @@ bool Propagator::MayBeSplit(const Instruction& instruction, bool is_forward) con
   if (IsElementwise(instruction)) return true;
   if (opcode == Opcode::kParameter) return has_caller || (!is_forward && limits_.to_parameters);
   if (opcode == Opcode::kReverse) return limits_.is_spmd;
-  if (opcode == Opcode::kCustomCall) return limits_.is_spmd && IsPassThroughCall(instruction);
+  if (opcode == Opcode::kCustomCall)
+    return limits_.is_spmd && (IsPassThroughCall(instruction) || BatchDimsOfCall(instruction) > 0);
   return kSplittable.Has(opcode);
 }
 

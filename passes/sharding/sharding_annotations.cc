@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "passes/sharding/open_dims.h"
 
@@ -135,13 +135,11 @@ absl::StatusOr<DimVec> UnspecifiedDims(const Instruction& call) {
   if (begin == std::string_view::npos) return dims;
   text.remove_prefix(begin + kKey.size());
   while (!text.empty() && text[0] != ']') {
-    int64_t dim = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), dim);
-    if (error != std::errc() || dim < 0 || dim >= call.shape().rank())
+    const std::optional<int64_t> dim = TakeNumber<int64_t>(text);
+    if (!dim || *dim < 0 || *dim >= call.shape().rank())
       return Error(call.loc(), "`unspecified_dims` of `{}` are no dimensions of `{}`", call.name(),
                    call.shape());
-    dims.push_back(dim);
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    dims.push_back(*dim);
     if (!text.empty() && text[0] == ',') text.remove_prefix(1);
   }
   std::sort(dims.begin(), dims.end());

@@ -5,6 +5,8 @@
 #include "lib/ir/custom_call.h"
 #include "lib/support/status.h"
 #include "passes/spmd/rules.h"
+#include "passes/spmd/running_dims.h"
+#include "passes/util/batched_call.h"
 
 namespace hlo {
 namespace {
@@ -41,7 +43,28 @@ bool IsPlacement(const Instruction& call) {
       [&](std::string_view target) { return IsCustomCall(call, target); });
 }
 
+// Every device computes its members of the batch.
+absl::StatusOr<Parts> DivideBatch(Partitioner& partitioner, const Instruction& old, int64_t batch) {
+  RunningOp op = RunsWhere(old, old.operand_count(), [&](int64_t d) { return d < batch; });
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
+                 const DividedRun& run) {
+    CustomCallAttrs attrs = old.attrs<CustomCallAttrs>();
+    if (attrs.operand_layout_constraints.has_value()) {
+      for (size_t i = 0; i < run.operands.size(); ++i) {
+        Shape& shape = (*attrs.operand_layout_constraints)[i];
+        shape = run.operands[i]->TileShape(shape);
+      }
+    }
+    Instruction* call = p.Clone(old, part, std::move(operands));
+    call->SetAttrs(std::move(attrs));
+    return call;
+  };
+  return DivideRuns(partitioner, old, std::move(op));
+}
+
 absl::StatusOr<Parts> DivideCustomCall(Partitioner& partitioner, const Instruction& old) {
+  if (const int64_t batch = BatchDimsOfCall(old); batch > 0)
+    return DivideBatch(partitioner, old, batch);
   if (old.operand_count() != 1) return RunWhole(partitioner, old);
   if (IsCustomCall(old, "Sharding")) return partitioner.parts(old.operand(0));
   if (IsCustomCall(old, "SPMDFullToShardShape") || IsCustomCall(old, "SPMDShardToFullShape"))

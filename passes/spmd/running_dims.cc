@@ -259,11 +259,22 @@ class Chooser {
       way.cost += bytes;
     }
     way.cost += work / kElementsPerByte;
-    run.result =
-        ArrayFor(loops, result_shape_.rank(), [](const RunningDim& dim) { return dim.out; });
+    run.results = ResultsFor(loops);
+    run.result = run.results[0];
     run.loops = std::move(loops);
     way.cost += ResultBytes(run);
     return way;
+  }
+
+  Placements ResultsFor(const Placement& loops) const {
+    Placements results;
+    for (const Shape shape : LeafShapes(old_.shape())) {
+      const bool is_like_first = !results.empty() && results[0]->rank() == shape.rank();
+      results.push_back(is_like_first ? results[0]
+                                      : ArrayFor(loops, shape.rank(),
+                                                 [](const RunningDim& dim) { return dim.out; }));
+    }
+    return results;
   }
 
   bool IsRead(size_t loop, int i) const {
@@ -302,7 +313,7 @@ class Chooser {
     }
     int64_t bytes = 0;
     for (size_t i = 0; i < results.size(); ++i) {
-      bytes += MoveBytes(*run.result, *partitioner_.wanted(i), results[i]);
+      bytes += MoveBytes(*run.results[i], *partitioner_.wanted(i), results[i]);
       if (!run.summed.empty()) bytes += 2 * partial_bytes(results[i]);
     }
     return bytes;
@@ -357,7 +368,7 @@ Parts Summed(Partitioner& partitioner, const Instruction& old, const RunningOp& 
   const GroupsOfDevices groups = run.loops.Groups(run.summed);
   Instruction* sum = op.combine ? op.combine(partitioner, partial, groups)
                                 : code.AllReduce(partial, groups, op.combiner);
-  return {sum, Placements(LeafShapes(old.shape()).size(), run.result)};
+  return {sum, run.results};
 }
 
 }  // namespace
@@ -401,7 +412,8 @@ absl::StatusOr<Parts> DivideRuns(Partitioner& partitioner, const Instruction& ol
   Shape part = old.shape();
   if (part.IsTuple()) {
     std::vector<Shape> elements;
-    for (const Shape element : part.elements()) elements.push_back(run.result->TileShape(element));
+    for (size_t i = 0; i < run.results.size(); ++i)
+      elements.push_back(run.results[i]->TileShape(old.shape().element(static_cast<int>(i))));
     part = Shape::Tuple(elements);
   } else {
     part = run.result->TileShape(part);
@@ -409,7 +421,7 @@ absl::StatusOr<Parts> DivideRuns(Partitioner& partitioner, const Instruction& ol
   Instruction* value = op.build ? op.build(partitioner, std::move(operands), part, run)
                                 : partitioner.Clone(old, part, std::move(operands));
   if (!run.summed.empty()) return Summed(partitioner, old, op, run, value);
-  return Parts{value, Placements(LeafShapes(old.shape()).size(), run.result)};
+  return Parts{value, run.results};
 }
 
 }  // namespace hlo

@@ -49,10 +49,11 @@ ReadEdges EdgesOf(const RunningDim::Reads& reads, int64_t part);
 
 // How operation and operands are divided.
 struct DividedRun {
-  Placement loops;      // over the running dimensions
-  Placements operands;  // null: no array
-  const Placement* result = nullptr;
-  std::vector<int64_t> summed;  // loops that are divided and summed
+  Placement loops;                    // over the running dimensions
+  Placements operands;                // null: no array
+  Placements results;                 // of each element, if that is a tuple
+  const Placement* result = nullptr;  // the first one
+  std::vector<int64_t> summed;        // loops that are divided and summed
 };
 
 struct RunningOp {

@@ -2,18 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
+#include "lib/support/read_number.h"
 
 namespace hlo {
 namespace {
 
-// A whole number at the front of `text`, which is taken off it.
-bool TakeNumber(std::string_view& text, int& number) {
-  if (text.empty() || text[0] < '0' || text[0] > '9') return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
+bool TakeTo(std::string_view& text, int& number) {
+  const std::optional<int> read = TakeNumber<int>(text);
+  number = read.value_or(0);
+  return read && number >= 0;
 }
 
 }  // namespace
@@ -21,10 +18,10 @@ bool TakeNumber(std::string_view& text, int& number) {
 absl::Status ParseOption(const OptionText& text, CudaCapability& out) {
   std::string_view rest = text.value;
   CudaCapability read;
-  bool is_read = TakeNumber(rest, read.generation);
+  bool is_read = TakeTo(rest, read.generation);
   if (is_read && rest.starts_with('.')) {
     rest.remove_prefix(1);
-    is_read = TakeNumber(rest, read.revision);
+    is_read = TakeTo(rest, read.revision);
   } else {
     read = {read.generation / 10, read.generation % 10};
   }

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <string>
 #include <string_view>
 
+#include "lib/support/read_number.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
@@ -21,12 +21,9 @@ bool Take(std::string_view& text, char expected) {
   return true;
 }
 
-bool TakeNumber(std::string_view& text, int64_t& number) {
+std::optional<int64_t> Number(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return false;
-  text.remove_prefix(static_cast<size_t>(rest - text.data()));
-  return true;
+  return TakeNumber<int64_t>(text);
 }
 
 }  // namespace
@@ -36,10 +33,11 @@ std::optional<SendRecvIterations> SendRecvIterationsOf(const Instruction& instru
   SendRecvIterations iterations;
   if (!Take(text, '{')) return std::nullopt;
   while (Take(text, '{')) {
-    int64_t first, last;
-    if (!TakeNumber(text, first) || !Take(text, ',') || !TakeNumber(text, last) || !Take(text, '}'))
-      return std::nullopt;
-    iterations.emplace_back(first, last);
+    const std::optional<int64_t> first = Number(text);
+    if (!first || !Take(text, ',')) return std::nullopt;
+    const std::optional<int64_t> last = Number(text);
+    if (!last || !Take(text, '}')) return std::nullopt;
+    iterations.emplace_back(*first, *last);
     if (!Take(text, ',')) break;
   }
   if (!Take(text, '}')) return std::nullopt;

@@ -1,6 +1,5 @@
 #include "tools/c_api/hlo.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -21,6 +20,7 @@
 #include "lib/proto/proto.h"
 #include "lib/support/archive.h"
 #include "lib/support/file.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
@@ -118,10 +118,9 @@ hlo_error* ReadModule(std::shared_ptr<const Source> source, hlo_module** module)
 }
 
 template <class T>
-absl::Status ReadNumber(std::string_view name, std::string_view text, T& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return absl::OkStatus();
-  return Error("option `{}` expects a number, found `{}`", name, text);
+absl::Status ReadNumberOption(std::string_view name, std::string_view text, T& number) {
+  return ReadNumberTo(text, number) ? absl::OkStatus()
+                                    : Error("option `{}` expects a number, found `{}`", name, text);
 }
 
 // The options of programs: how each is read from its word.
@@ -130,10 +129,12 @@ struct OptionRow {
   absl::Status (*read)(std::string_view name, std::string_view text, CompileOptions& options);
 };
 constexpr OptionRow kOptions[] = {
-    {"threads", [](std::string_view name, std::string_view text,
-                   CompileOptions& options) { return ReadNumber(name, text, options.threads); }},
+    {"threads",
+     [](std::string_view name, std::string_view text, CompileOptions& options) {
+       return ReadNumberOption(name, text, options.threads);
+     }},
     {"seed", [](std::string_view name, std::string_view text,
-                CompileOptions& options) { return ReadNumber(name, text, options.seed); }},
+                CompileOptions& options) { return ReadNumberOption(name, text, options.seed); }},
     {"cpu-features",
      [](std::string_view, std::string_view text, CompileOptions& options) {
        options.cpu_features = std::string(text);

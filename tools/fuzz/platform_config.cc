@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "backends/registry.h"
 #include "lib/support/hash.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "tools/fuzz/random.h"
 #include "tools/fuzz/xla_oracle.h"
@@ -25,11 +25,7 @@ std::string& CommandLineConfig() {
 
 bool uses_xla = false;
 
-uint64_t Number(std::string_view text) {
-  uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+uint64_t Number(std::string_view text) { return ReadNumber<uint64_t>(text).value_or(0); }
 
 PlatformConfig Parse(std::string_view text) {
   PlatformConfig config;

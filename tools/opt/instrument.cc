@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 
 #include "lib/support/file.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "passes/registry.h"
 #include "passes/rule_names.h"
@@ -50,8 +50,8 @@ absl::StatusOr<RewriteRange> ParseRewriteRange(const std::string& text) {
   const size_t colon = text.find(':'), dash = text.find('-', colon);
   RewriteRange range;
   const auto number = [&](size_t begin, size_t end, int64_t& out) {
-    const auto result = std::from_chars(text.data() + begin, text.data() + end, out);
-    return result.ec == std::errc() && result.ptr == text.data() + end && out >= 0;
+    out = ReadNumber<int64_t>(std::string_view(text).substr(begin, end - begin)).value_or(-1);
+    return out >= 0;
   };
   // A pass may have dashes in its name: they stand in front of the colon.
   if (colon == std::string::npos || dash == std::string::npos ||

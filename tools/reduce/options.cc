@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "backends/registry.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/support/elided.h"
@@ -29,10 +29,8 @@ std::string ReducePlatformMistake(const std::string& name) {
 
 FlagValues ReduceTolerance() {
   return FlagValues::Passing("a number that is not negative", [](const std::string& text) {
-    double value = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() && value >= 0 &&
-           std::isfinite(value);
+    const double value = ReadNumber<double>(text).value_or(-1);
+    return value >= 0 && std::isfinite(value);
   });
 }
 

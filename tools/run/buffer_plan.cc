@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "lib/analysis/leaves.h"
 #include "lib/ir/entry_info.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "passes/pass_manager.h"
@@ -21,11 +21,9 @@ struct Part {
   ShapeIndex index;
 };
 
-bool ReadNumber(std::string_view& text, int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
+bool ReadPlace(std::string_view& text, int64_t& number) {
+  number = TakeNumber<int64_t>(text).value_or(-1);
+  return number >= 0;
 }
 
 bool Skip(std::string_view& text, char c) {
@@ -38,21 +36,21 @@ bool ReadIndex(std::string_view& text, ShapeIndex& index) {
   if (!Skip(text, '{')) return false;
   while (!Skip(text, '}')) {
     if (!index.empty() && !Skip(text, ',')) return false;
-    if (!ReadNumber(text, index.emplace_back())) return false;
+    if (!ReadPlace(text, index.emplace_back())) return false;
   }
   return true;
 }
 
 // "1", "1:{0}".
 bool ReadParameterPart(std::string_view& text, Part& part) {
-  if (!ReadNumber(text, part.number.emplace())) return false;
+  if (!ReadPlace(text, part.number.emplace())) return false;
   return !text.starts_with(":{") || (Skip(text, ':') && ReadIndex(text, part.index));
 }
 
 // "1" as "{1}", or "{1,0}".
 bool ReadOutput(std::string_view& text, Part& part) {
   if (text.starts_with("{")) return ReadIndex(text, part.index);
-  return ReadNumber(text, part.number.emplace());
+  return ReadPlace(text, part.number.emplace());
 }
 
 struct FeedWord {

@@ -1,8 +1,7 @@
 // The directives of test files; see check_case.h.
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/run/check_case.h"
@@ -28,9 +27,7 @@ absl::Status ParseTolerance(std::string_view text, Tolerance& tolerance) {
     if (word.empty()) continue;
     if (count == 3)
       return Error("`TOLERANCE` takes two or three numbers: abs, rel and ulps, found `{}`", text);
-    const auto [end, error] =
-        std::from_chars(word.data(), word.data() + word.size(), numbers[count++]);
-    if (error != std::errc() || end != word.data() + word.size())
+    if (!ReadNumberTo(word, numbers[count++]))
       return Error("`TOLERANCE` expects numbers, found `{}`", word);
   }
   if (count < 2)

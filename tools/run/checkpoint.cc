@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -11,6 +10,7 @@
 #include "lib/support/file.h"
 #include "lib/support/hash.h"
 #include "lib/support/json_value.h"
+#include "lib/support/read_number.h"
 #include "lib/support/source.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
@@ -158,10 +158,8 @@ std::vector<int64_t> CheckpointFolder::Steps() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(path_, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kPrefix)) continue;
-    int64_t step = 0;
-    const auto [end, failure] =
-        std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
-    if (failure == std::errc() && end == name.data() + name.size()) steps.push_back(step);
+    if (const auto step = ReadNumber<int64_t>(std::string_view(name).substr(kPrefix.size())))
+      steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;

@@ -1,11 +1,11 @@
 // The flags of hlo-run with their help texts.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "backends/registry.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "tools/run/buffer_plan.h"
 #include "tools/run/devices.h"
@@ -22,17 +22,9 @@ namespace {
 
 const std::vector<std::string_view> kCheckModes = {"check-file", "check-models"};
 
-template <class T>
-std::optional<T> NumberIn(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-bool IsSeed(const std::string& text) { return NumberIn<uint64_t>(text).has_value(); }
-bool IsDevice(const std::string& text) { return NumberIn<uint32_t>(text).has_value(); }
-bool IsTolerance(const std::string& text) { return NumberIn<double>(text).value_or(-1) >= 0; }
+bool IsSeed(const std::string& text) { return ReadNumber<uint64_t>(text).has_value(); }
+bool IsDevice(const std::string& text) { return ReadNumber<uint32_t>(text).has_value(); }
+bool IsTolerance(const std::string& text) { return ReadNumber<double>(text).value_or(-1) >= 0; }
 bool IsSize(const std::string& text) { return BytesOf(text) > 0; }
 
 std::string PlatformMistake(const std::string& name) {

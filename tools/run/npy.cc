@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "lib/types/element_access.h"
@@ -36,19 +36,17 @@ bool ParseDims(std::string_view text, std::vector<int64_t>& dims) {
   for (std::string_view item : Split(text, ',')) {
     item = Trim(item);
     if (item.empty()) continue;  // "(3,)"
-    int64_t size = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), size);
-    if (error != std::errc() || (end != item.data() + item.size() && *end != 'L') || size < 0)
-      return false;
-    dims.push_back(size);
+    const std::optional<int64_t> size = TakeNumber<int64_t>(item);
+    if (!size || *size < 0 || !(item.empty() || item[0] == 'L')) return false;
+    dims.push_back(*size);
   }
   return true;
 }
 
 int64_t ItemSize(std::string_view descr) {
-  int64_t size = 0;
-  if (descr.size() > 2) std::from_chars(descr.data() + 2, descr.data() + descr.size(), size);
-  return size;
+  if (descr.size() <= 2) return 0;
+  descr.remove_prefix(2);
+  return TakeNumber<int64_t>(descr).value_or(0);
 }
 
 // The HLO word for a descr such as "<f4"; "" for void types.

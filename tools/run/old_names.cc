@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <set>
 
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "tools/support/flags.h"
 #include "tools/support/tool_support.h"
@@ -137,9 +137,8 @@ class OldWords {
   absl::Status One(const std::string& word, const std::string& name, const std::string& value,
                    const OldFlagRow* row, bool was_apart) {
     const auto number = [&](int64_t& into) -> absl::Status {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), into);
-      if (error == std::errc() && end == value.data() + value.size()) return absl::OkStatus();
-      return Error("`--{}` expects a number, found `{}`", name, value);
+      return ReadNumberTo(value, into) ? absl::OkStatus()
+                                       : Error("`--{}` expects a number, found `{}`", name, value);
     };
     if (name == "platform" || name == "device-type") {
       out_.platform = value;

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "backends/registry.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/run/custom_calls.h"
@@ -82,10 +82,7 @@ absl::Status ReadTarget(ToolOptions& options) {
 // Numbers in words; FlagValues has seen that they are some.
 template <class T>
 std::optional<T> NumberOf(const std::string& text) {
-  T value{};
-  if (text.empty()) return std::nullopt;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return text.empty() ? std::nullopt : std::optional<T>(ReadNumber<T>(text).value_or(T{}));
 }
 
 std::vector<std::string> FilesOf(std::string_view list) {

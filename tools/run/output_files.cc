@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "lib/proto/literals.h"
 #include "lib/support/file.h"
 #include "lib/support/file_set.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/run/npy.h"
@@ -29,11 +28,10 @@ struct OutputFile {
 // Nothing where the end of the name is not known.
 std::optional<OutputFile> ReadOutputWord(std::string_view word) {
   OutputFile file;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), file.number);
-  if (error == std::errc() && end != word.data() + word.size() && *end == ':') {
-    word.remove_prefix(static_cast<size_t>(end - word.data()) + 1);
-  } else {
-    file.number = -1;
+  std::string_view rest = word;
+  if (const auto number = TakeNumber<int64_t>(rest); number && rest.starts_with(':')) {
+    file.number = *number;
+    word = rest.substr(1);
   }
   if (word.starts_with('@')) word.remove_prefix(1);
   file.path = std::string(word);

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/run/auto_tolerance.h"
@@ -18,13 +17,9 @@ struct ToleranceWord {
   OutputRule rule;
 };
 
-template <class T>
-bool ReadTo(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+bool ReadBound(std::string_view text, double& value) {
+  return ReadNumberTo(text, value) && value >= 0;
 }
-
-bool ReadBound(std::string_view text, double& value) { return ReadTo(text, value) && value >= 0; }
 
 // "rtol,atol", or "abs=…,rel=…,ulps=…".
 bool ReadNumbers(std::string_view text, Tolerance& tolerance) {
@@ -40,7 +35,7 @@ bool ReadNumbers(std::string_view text, Tolerance& tolerance) {
     const bool is_read = name == "abs" || name == "atol"   ? ReadBound(number, tolerance.abs)
                          : name == "rel" || name == "rtol" ? ReadBound(number, tolerance.rel)
                          : name == "ulps" || name == "ulp"
-                             ? ReadTo(number, tolerance.ulps) && tolerance.ulps >= 0
+                             ? ReadNumberTo(number, tolerance.ulps) && tolerance.ulps >= 0
                              : false;
     if (!is_read) return false;
   }
@@ -50,7 +45,7 @@ bool ReadNumbers(std::string_view text, Tolerance& tolerance) {
 std::optional<ToleranceWord> ReadToleranceWord(std::string_view text) {
   ToleranceWord word;
   if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
-    if (!ReadTo(text.substr(0, colon), word.output) || word.output < 0) return std::nullopt;
+    if (!ReadNumberTo(text.substr(0, colon), word.output) || word.output < 0) return std::nullopt;
     text.remove_prefix(colon + 1);
   }
   word.rule.tolerance = Tolerance();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -11,6 +10,7 @@
 
 #include "lib/math/random.h"
 #include "lib/support/file.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
@@ -39,12 +39,10 @@ std::optional<ElementType> TypeOfWord(std::string_view word) {
 std::optional<Shape> MlirShape(std::string_view text) {
   DimVec dims;
   while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
-    int64_t size = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-    if (error != std::errc() || end == text.data() + text.size() || *end != 'x')
-      return std::nullopt;
-    dims.push_back(size);
-    text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+    const std::optional<int64_t> size = TakeNumber<int64_t>(text);
+    if (!size || !text.starts_with('x')) return std::nullopt;
+    dims.push_back(*size);
+    text.remove_prefix(1);
   }
   const std::optional<ElementType> type = TypeOfWord(text);
   if (!type) return std::nullopt;
@@ -178,11 +176,9 @@ absl::StatusOr<Literal> FromBytes(Shape shape, std::string_view where) {
   std::string path(where);
   int64_t offset = 0;
   if (const size_t colon = where.rfind(':'); colon != std::string_view::npos) {
-    const std::string_view digits = where.substr(colon + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset);
-    const bool is_number = error == std::errc() && end == digits.data() + digits.size();
-    if (is_number && offset >= 0) path = std::string(where.substr(0, colon));
-    if (!is_number) offset = 0;
+    const std::optional<int64_t> number = ReadNumber<int64_t>(where.substr(colon + 1));
+    if (number && *number >= 0) path = std::string(where.substr(0, colon));
+    offset = number.value_or(0);
   }
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   if (text.starts_with("\x93NUMPY")) {
@@ -220,11 +216,8 @@ std::optional<Range> RangeFromWord(std::string_view word) {
   const size_t comma = word.find(',');
   if (comma == std::string_view::npos) return std::nullopt;
   const auto number = [](std::string_view text) -> std::optional<double> {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-      return std::nullopt;
-    return value;
+    const std::optional<double> value = ReadNumber<double>(text);
+    return value && std::isfinite(*value) ? value : std::nullopt;
   };
   const std::optional<double> low = number(Trim(word.substr(0, comma)));
   const std::optional<double> high = number(Trim(word.substr(comma + 1)));

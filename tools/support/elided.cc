@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/types/elided.h"
 #include "tools/support/random_arguments.h"
@@ -75,9 +75,7 @@ FlagValues FillElidedValues() {
     if (!how.starts_with(kRandom))
       return FlagValues::Words({"random:SEED", "zeros", "ones", "xla"}).Mistake(how);
     const std::string seed = how.substr(kRandom.size());
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), number);
-    if (error == std::errc() && end == seed.data() + seed.size()) return "";
+    if (ReadNumber<uint64_t>(seed)) return "";
     return fmt::format("expects an integer as SEED, found `{}`", seed);
   });
 }

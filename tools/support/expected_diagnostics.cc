@@ -1,11 +1,11 @@
 #include "tools/support/expected_diagnostics.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <regex>
 
 #include "absl/status/statusor.h"
+#include "lib/support/read_number.h"
 #include "lib/support/severity_word.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
@@ -121,10 +121,9 @@ class Finder {
     }
     const bool negative = place.starts_with("-");
     const bool relative = TakeFront(place, "+") || TakeFront(place, "-");
-    int number = 0;
-    const auto [at, error] = std::from_chars(place.data(), place.data() + place.size(), number);
-    if (error != std::errc() || at != place.data() + place.size()) return false;
-    out = relative ? line + (negative ? -number : number) : number;
+    const std::optional<int> number = ReadNumber<int>(place);
+    if (!number) return false;
+    out = relative ? line + (negative ? -*number : *number) : *number;
     return out >= 1;
   }
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <regex>
 
 #include "lib/support/diagnostic.h"
+#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 
 namespace hlo {
@@ -111,13 +111,9 @@ uint64_t BytesOf(std::string_view text) {
     factor = std::ldexp(1.0, 10 * static_cast<int>(at + 1));
     text.remove_suffix(1);
   }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr double kMost = 1ull << 62;
-  if (error != std::errc() || end != text.data() + text.size() || !(value * factor >= 1) ||
-      value * factor > kMost)
-    return 0;
-  return static_cast<uint64_t>(value * factor);
+  const double bytes = ReadNumber<double>(text).value_or(0) * factor;
+  return bytes >= 1 && bytes <= kMost ? static_cast<uint64_t>(bytes) : 0;
 }
 
 }  // namespace hlo

@@ -1,10 +1,10 @@
 #include "tools/support/gpu_pass_flags.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "lib/support/contains.h"
+#include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "passes/registry.h"
@@ -23,9 +23,7 @@ std::string Same(const std::string& value) { return value; }
 std::string Negated(const std::string& value) { return IsOn(value) ? "false" : "true"; }
 std::string NoBias(const std::string& value) { return IsOn(value) ? "no_bias" : "bias"; }
 std::string Mebibytes(const std::string& value) {
-  int64_t count = 0;
-  std::from_chars(value.data(), value.data() + value.size(), count);
-  return fmt::format("{}", count << 20);
+  return fmt::format("{}", ReadNumber<int64_t>(value).value_or(0) << 20);
 }
 std::string UnrollStrategy(const std::string& value) {
   for (const auto& [word, strategy] :
@@ -189,10 +187,7 @@ FlagValues ValuesOf(const XlaFlag& flag) {
       });
     case XlaFlagType::kInt:
       return FlagValues::Passing("an integer", [](const std::string& value) {
-        int64_t number = 0;
-        const auto [end, error] =
-            std::from_chars(value.data(), value.data() + value.size(), number);
-        return error == std::errc() && end == value.data() + value.size();
+        return ReadNumber<int64_t>(value).has_value();
       });
     case XlaFlagType::kEnum:
       return FlagValues::Passing([words = flag.enumerators](const std::string& value) {
