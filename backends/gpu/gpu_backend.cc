@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <mutex>
 
 #include "backends/codegen/platform_passes.h"
 #include "backends/common/texts_only.h"
@@ -10,6 +11,7 @@
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_executable.h"
 #include "backends/gpu/gpu_thunks.h"
+#include "backends/gpu/library/kernel_choices.h"
 #include "backends/gpu/library/nccl_communicator.h"
 #include "backends/gpu/nvptx/assembler.h"
 #include "backends/gpu/nvptx/compile.h"
@@ -127,6 +129,8 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
 absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions& options,
                                             const gpu::MakeLibrary& library, CompileStats& stats) {
   RETURN_IF_ERROR(gpu::CheckTarget(TargetOf(options)));
+  if (!options.gpu.autotune_file.empty())
+    RETURN_IF_ERROR(gpu::KernelChoices::Check(options.gpu.autotune_file));
   if (options.denormals == Denormals::kFlush) {
     return Unsupported(SourceLoc(),
                        "platform `gpu` keeps denormal numbers; it has no `--denormals=flush` yet");
@@ -259,12 +263,17 @@ class CudaBackend final : public GpuBackend {
   gpu::MakeLibrary Library(const Devices& devices, const CompileOptions& options) const override {
     if (devices.empty()) return gpu::AssumedLibrary;
     if (devices.size() > 1) return nullptr;  // its plans are of one device
-    return [device = devices.front(),
-            autotune = options.gpu.autotune]() -> std::shared_ptr<const gpu::ProductLibrary> {
+    return [device = devices.front(), autotune = options.gpu.autotune,
+            file = options.gpu.autotune_file]() -> std::shared_ptr<const gpu::ProductLibrary> {
       static const auto library = gpu::MakeCublasLibrary();
-      if (!library.ok() || !autotune) return library.ok() ? *library : nullptr;
-      static const auto timed = gpu::TimedLibrary(*library, device);
-      return timed;
+      if (!library.ok() || !(autotune || !file.empty())) return library.ok() ? *library : nullptr;
+      // One for each file: what has been timed is not timed again.
+      static std::mutex mutex;
+      static std::map<std::string, std::shared_ptr<const gpu::ProductLibrary>> timed;
+      const std::lock_guard<std::mutex> lock(mutex);
+      std::shared_ptr<const gpu::ProductLibrary>& own = timed[file];
+      if (own == nullptr) own = gpu::TimedLibrary(*library, device, file).value_or(*library);
+      return own;
     };
   }
 

@@ -17,6 +17,7 @@ class NoPlan final : public ProductPlan {
 
 class Assumed final : public ProductLibrary {
  public:
+  std::string name() const override { return "assumed"; }
   absl::StatusOr<std::vector<std::unique_ptr<ProductPlan>>> Plans(const LibraryProduct& /*product*/,
                                                                   bool /*cut*/,
                                                                   int /*most*/) const override {

@@ -244,6 +244,7 @@ class CudaDevice final : public Device {
     if (driver_.cuDeviceGetUuid_v2(properties_.uuid.data(), device_) != 0) properties_.uuid.clear();
     properties_.compute_major = Attribute(kCudaComputeMajor);
     properties_.compute_minor = Attribute(kCudaComputeMinor);
+    properties_.driver_version = driver_.version;
     properties_.multiprocessors = Attribute(kCudaMultiprocessorCount);
     properties_.max_threads_per_block = Attribute(kCudaMaxThreadsPerBlock);
     properties_.shared_bytes_per_block = Attribute(kCudaMostSharedPerBlock);

@@ -63,6 +63,7 @@ struct DeviceProperties {
   int compute_major = 9;
   int compute_minor = 0;
   int multiprocessors = 1;
+  int driver_version = 0;  // 12080 is 12.8; 0: no driver
   int64_t memory_bytes = 0;
   int64_t shared_bytes_per_block = 227 * 1024;  // the most that a kernel may ask for
   int max_threads_per_block = 1024;

@@ -113,6 +113,11 @@ class CublasPlan final : public ProductPlan {
 
   void Take(const CublasLtHeuristic& kernel) { heuristic_ = kernel; }
 
+  std::string kernel_name() const override {
+    std::string name;
+    for (const uint64_t word : heuristic_.algorithm) name += fmt::format("{:016x}", word);
+    return name;
+  }
   int64_t workspace_bytes() const override {
     return static_cast<int64_t>(heuristic_.workspace_bytes);
   }
@@ -178,6 +183,7 @@ class CublasLibrary final : public ProductLibrary {
     return library_.Check(library_.cublasLtCreate(handle_.slot(library_.cublasLtDestroy)),
                           "cublasLtCreate");
   }
+  std::string name() const override { return fmt::format("cublasLt {}", library_.version); }
   absl::StatusOr<std::vector<std::unique_ptr<ProductPlan>>> Plans(const LibraryProduct& product,
                                                                   bool cut,
                                                                   int most) const override {

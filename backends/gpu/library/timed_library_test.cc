@@ -1,9 +1,15 @@
 // The fastest of a library's plans, on a device whose clock counts what is put on a stream.
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "backends/gpu/device/recording_device.h"
+#include "backends/gpu/library/kernel_choices.h"
 #include "backends/gpu/library/product_library.h"
+#include "lib/support/file.h"
 #include "lib/support/status.h"
+#include "lib/support/temporary.h"
 
 namespace hlo::gpu {
 namespace {
@@ -12,6 +18,7 @@ namespace {
 class Plan final : public ProductPlan {
  public:
   Plan(int number, int calls) : number_(number), calls_(calls) {}
+  std::string kernel_name() const override { return fmt::format("calls{}", calls_); }
   // The number of the plan, so that it can be told.
   int64_t workspace_bytes() const override { return number_; }
   absl::Status Run(Stream& stream, DevicePtr lhs, DevicePtr rhs, DevicePtr result,
@@ -29,7 +36,9 @@ class Plan final : public ProductPlan {
 
 class Library final : public ProductLibrary {
  public:
-  explicit Library(std::vector<int> calls) : calls_(std::move(calls)) {}
+  explicit Library(std::vector<int> calls, std::string name = "library 1")
+      : calls_(std::move(calls)), name_(std::move(name)) {}
+  std::string name() const override { return name_; }
   absl::StatusOr<std::vector<std::unique_ptr<ProductPlan>>> Plans(const LibraryProduct&, bool,
                                                                   int most) const override {
     std::vector<std::unique_ptr<ProductPlan>> plans;
@@ -43,7 +52,16 @@ class Library final : public ProductLibrary {
 
  private:
   std::vector<int> calls_;
+  std::string name_;
 };
+
+std::shared_ptr<const ProductLibrary> Timed(std::shared_ptr<const ProductLibrary> library,
+                                            std::shared_ptr<Device> device,
+                                            const std::string& file = "") {
+  auto timed = TimedLibrary(std::move(library), std::move(device), file);
+  REQUIRE(timed.ok());
+  return *std::move(timed);
+}
 
 LibraryProduct SomeProduct(int64_t rows) {
   LibraryProduct product;
@@ -75,7 +93,7 @@ TEST_CASE("of several plans the fastest is taken", "[gpu][library]") {
         Case{{60, 59, 61}, 0},                                    // too little to gain
         Case{{60, 58, 61}, 1}}) {
     const auto device = std::make_shared<RecordingDevice>();
-    const auto timed = TimedLibrary(std::make_shared<Library>(test.calls), device);
+    const auto timed = Timed(std::make_shared<Library>(test.calls), device);
     CHECK(Taken(*timed, *device).first == test.taken);
     CHECK(device->live_allocations() == 0);
     // The same product again is not timed again; another one is.
@@ -87,11 +105,49 @@ TEST_CASE("of several plans the fastest is taken", "[gpu][library]") {
 TEST_CASE("where nothing can be timed the library's choice stands", "[gpu][library]") {
   const auto device = std::make_shared<RecordingDevice>();
   device->FailNextAllocation();
-  const auto timed = TimedLibrary(std::make_shared<Library>(std::vector<int>{5, 3}), device);
+  const auto timed = Timed(std::make_shared<Library>(std::vector<int>{5, 3}), device);
   CHECK(Taken(*timed, *device).first == 0);
-  CHECK_FALSE(TimedLibrary(std::make_shared<Library>(std::vector<int>{}), device)
+  CHECK_FALSE(Timed(std::make_shared<Library>(std::vector<int>{}), device)
                   ->Plans(SomeProduct(8), false, 1)
                   .ok());
+}
+
+TEST_CASE("another process takes what the file says and times nothing", "[gpu][library]") {
+  const auto folder = TemporaryFolder::Make();
+  REQUIRE(folder.ok());
+  const std::string file = (*folder)->In("choices");
+  const auto device = std::make_shared<RecordingDevice>();
+  const std::vector<int> calls = {5, 3, 4};
+  CHECK(Taken(*Timed(std::make_shared<Library>(calls), device, file), *device).first == 1);
+  CHECK(Taken(*Timed(std::make_shared<Library>(calls), device, file), *device) ==
+        std::pair(int64_t{1}, size_t{0}));
+  // The kernel counts, not its place.
+  CHECK(Taken(*Timed(std::make_shared<Library>(std::vector<int>{4, 5, 3}), device, file),
+              *device) == std::pair(int64_t{2}, size_t{0}));
+  // Another product, a kernel that is gone, another version of the library.
+  CHECK(Taken(*Timed(std::make_shared<Library>(calls), device, file), *device, 16).second > 0);
+  CHECK(Taken(*Timed(std::make_shared<Library>(std::vector<int>{9, 6}), device, file), *device)
+            .second > 0);
+  CHECK(Taken(*Timed(std::make_shared<Library>(calls, "library 2"), device, file), *device).second >
+        0);
+  // All of them are in the file now; the kernel that is gone has made room for another.
+  const absl::StatusOr<KernelChoices> all = KernelChoices::Read(file);
+  REQUIRE(all.ok());
+  CHECK(std::ranges::count(*ReadFile(file), '\n') == 1 + 3);
+}
+
+TEST_CASE("a file that holds no choices is refused by its line", "[gpu][library]") {
+  const auto folder = TemporaryFolder::Make();
+  REQUIRE(folder.ok());
+  const std::string file = (*folder)->In("choices");
+  CHECK(KernelChoices::Check(file).ok());
+  REQUIRE(WriteFile(file, "something else\n").ok());
+  CHECK(std::string(KernelChoices::Check(file).message()).find("choices:1:1: expected `HLO") !=
+        std::string::npos);
+  REQUIRE(WriteFile(file, "HLO kernel choices 1\na\tb\tc\na b\n").ok());
+  CHECK(std::string(KernelChoices::Check(file).message()).find("choices:3:1: expected device") !=
+        std::string::npos);
+  CHECK_FALSE(KernelChoices::Check((*folder)->In("no/folder/choices")).ok());
 }
 
 }  // namespace
