@@ -91,7 +91,7 @@ struct GpuOptions {
   bool merge_steps = true;    // small kernels, and loops of them, are launched as one
   bool overlap = false;       // a kernel is made ready while the one before it ends (sm_90)
   bool autotune = false;      // kernels of libraries are timed on the device, and the fastest taken
-  std::string autotune_file;  // where what autotune finds is kept for other processes; empty: nowhere
+  std::string autotune_file;  // what autotune finds is kept there; empty: nowhere
   int64_t sim_seed = 0;       // of the simulator's schedule; 0: natural order
   bool sim_sanitize = false;  // the simulator watches every access
 };
