@@ -72,7 +72,10 @@ class Inserter {
     // To write a schedule down is a change already: what was before needs no look then.
     const bool is_known = dense_ && !module_.is_scheduled();
     const std::vector<Outline> before = is_known ? std::vector<Outline>() : Outlines();
-    if (dense_) RETURN_IF_ERROR(WriteOutCopiesAcrossLoops(module_));
+    if (dense_) {
+      RETURN_IF_ERROR(WriteOutCopiesAcrossLoops(module_));
+      if (module_.is_scheduled()) UpdateSchedules(module_);
+    }
     if (dense_ || edge_limit_ > 0) ScheduleAsItStands();
     RETURN_IF_ERROR(Add());
     Remove();
