@@ -17,7 +17,10 @@ struct DimLimit {
 };
 constexpr DimLimit kLimits[] = {{"grid_y", &PtxConfig::grid_y, 65535},
                                 {"grid_z", &PtxConfig::grid_z, 65535},
-                                {"block_x", &PtxConfig::block_x, 1024}};
+                                {"block_x", &PtxConfig::block_x, 1024},
+                                {"block_y", &PtxConfig::block_y, 1024},
+                                {"block_z", &PtxConfig::block_z, 64}};
+constexpr int64_t kMostThreads = 1024;
 
 absl::Status CheckDims(const Instruction& call, const PtxConfig& config) {
   for (const DimLimit& limit : kLimits) {
@@ -25,10 +28,10 @@ absl::Status CheckDims(const Instruction& call, const PtxConfig& config) {
     return Error(call.loc(), "{} of `{}` is {}; CUDA has at most {}", limit.name, call.name(),
                  config.*limit.member, limit.most);
   }
-  if (config.block_y == 1 && config.block_z == 1) return absl::OkStatus();
-  return Unsupported(call.loc(),
-                     "`{}` has blocks of {} x {} x {} threads; only rows are launched yet",
-                     call.name(), config.block_x, config.block_y, config.block_z);
+  if (int64_t{config.block_x} * config.block_y * config.block_z <= kMostThreads)
+    return absl::OkStatus();
+  return Error(call.loc(), "`{}` has blocks of {} x {} x {} threads; CUDA has at most {} in one",
+               call.name(), config.block_x, config.block_y, config.block_z, kMostThreads);
 }
 
 absl::Status CheckArrays(const Instruction& call) {
@@ -85,6 +88,7 @@ absl::StatusOr<PtxLaunch> PtxLaunchOf(const Instruction& call) {
   ASSIGN_OR_RETURN(launch.arguments, PtxParameters(call, config));
   launch.dims.grid = {config.grid_x, config.grid_y, config.grid_z};
   launch.dims.block = config.block_x;
+  launch.dims.block_yz = {config.block_y, config.block_z};
   launch.code.ptx = std::move(config.kernel_data);
   launch.code.kernels = {{std::move(config.name), config.shared_mem_bytes}};
   return launch;

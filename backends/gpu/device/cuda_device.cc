@@ -122,7 +122,8 @@ class CudaStream final : public Stream {
     CudaLaunchConfig config = {};
     for (size_t i = 0; i < 3; ++i) config.grid[i] = static_cast<unsigned>(launch.dims.grid[i]);
     config.block[0] = static_cast<unsigned>(launch.dims.block);
-    config.block[1] = config.block[2] = 1;
+    config.block[1] = static_cast<unsigned>(launch.dims.block_yz[0]);
+    config.block[2] = static_cast<unsigned>(launch.dims.block_yz[1]);
     config.shared_bytes = kernel.shared_bytes;
     config.stream = stream_;
     config.attributes = &overlap;

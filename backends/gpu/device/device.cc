@@ -22,8 +22,11 @@ absl::Status CheckLaunch(const Launch& launch, const DeviceProperties& propertie
   RET_CHECK(launch.kernel != nullptr, "launch of `{}` without a kernel", launch.name);
   RET_CHECK(x >= 1 && x <= 2147483647 && y >= 1 && y <= 65535 && z >= 1 && z <= 65535,
             "launch of `{}` with a grid of {} x {} x {} blocks", launch.name, x, y, z);
-  RET_CHECK(launch.dims.block >= 1 && launch.dims.block <= properties.max_threads_per_block,
-            "launch of `{}` with {} threads per block", launch.name, launch.dims.block);
+  const auto [block_y, block_z] = launch.dims.block_yz;
+  RET_CHECK(launch.dims.block >= 1 && block_y >= 1 && block_z >= 1 && block_z <= 64 &&
+                launch.dims.threads() <= properties.max_threads_per_block,
+            "launch of `{}` with {} x {} x {} threads per block", launch.name, launch.dims.block,
+            block_y, block_z);
   // Parameters of a kernel take at most 4 KiB.
   RET_CHECK(launch.arguments.size() <= 512, "launch of `{}` with {} arguments", launch.name,
             launch.arguments.size());

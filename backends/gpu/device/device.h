@@ -31,7 +31,9 @@ inline constexpr int64_t kMemoryAlignment = 256;
 
 struct LaunchDims {
   std::array<int64_t, 3> grid = {1, 1, 1};
-  int block = 1;  // threads, along x
+  int block = 1;                         // threads, along x
+  std::array<int, 2> block_yz = {1, 1};  // more than 1 in kernels that others wrote
+  int64_t threads() const { return int64_t{block} * block_yz[0] * block_yz[1]; }
 };
 
 // A kernel as the emitters wrote it. Equal bitcode, equal kernel: some instructions share it.

@@ -157,7 +157,8 @@ int cuLaunchKernelEx(const void* launch, void* function, void** parameters, void
   const auto asked = most_shared.find(function);
   if (config.shared_bytes > (asked == most_shared.end() ? kUnasked : asked->second))
     return kOutOfResources;
-  if (Wants("sums") && function == sums) RunSums(parameters, config.grid[0] * config.block[0]);
+  if (Wants("sums") && function == sums)
+    RunSums(parameters, config.grid[0] * config.block[0] * config.block[1] * config.block[2]);
   constexpr int kProgrammaticSerialization = 6;
   const bool overlaps =
       config.attribute_count == 1 && config.attributes[0] == kProgrammaticSerialization;
@@ -166,8 +167,11 @@ int cuLaunchKernelEx(const void* launch, void* function, void** parameters, void
     if (overlaps) more += ", overlapping";
     if (config.shared_bytes > 0)
       more += ", " + std::to_string(config.shared_bytes) + " bytes of shared memory";
-    std::fprintf(stderr, "fake driver: %u x %u x %u blocks of %u threads%s\n", config.grid[0],
-                 config.grid[1], config.grid[2], config.block[0], more.c_str());
+    std::string threads = std::to_string(config.block[0]);
+    if (config.block[1] * config.block[2] > 1)
+      threads += " x " + std::to_string(config.block[1]) + " x " + std::to_string(config.block[2]);
+    std::fprintf(stderr, "fake driver: %u x %u x %u blocks of %s threads%s\n", config.grid[0],
+                 config.grid[1], config.grid[2], threads.c_str(), more.c_str());
   }
   return Wants("refuse") ? kOutOfResources : 0;
 }
