@@ -20,7 +20,7 @@ constexpr DimLimit kLimits[] = {{"grid_y", &PtxConfig::grid_y, 65535},
                                 {"block_x", &PtxConfig::block_x, 1024},
                                 {"block_y", &PtxConfig::block_y, 1024},
                                 {"block_z", &PtxConfig::block_z, 64}};
-constexpr int64_t kMostThreads = 1024;
+constexpr int64_t kMostBlockThreads = 1024;
 
 absl::Status CheckDims(const Instruction& call, const PtxConfig& config) {
   for (const DimLimit& limit : kLimits) {
@@ -28,10 +28,10 @@ absl::Status CheckDims(const Instruction& call, const PtxConfig& config) {
     return Error(call.loc(), "{} of `{}` is {}; CUDA has at most {}", limit.name, call.name(),
                  config.*limit.member, limit.most);
   }
-  if (int64_t{config.block_x} * config.block_y * config.block_z <= kMostThreads)
+  if (int64_t{config.block_x} * config.block_y * config.block_z <= kMostBlockThreads)
     return absl::OkStatus();
   return Error(call.loc(), "`{}` has blocks of {} x {} x {} threads; CUDA has at most {} in one",
-               call.name(), config.block_x, config.block_y, config.block_z, kMostThreads);
+               call.name(), config.block_x, config.block_y, config.block_z, kMostBlockThreads);
 }
 
 absl::Status CheckArrays(const Instruction& call) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lib/support/contains.h"
-#include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 #include "passes/gpu/conv_windows.h"
 #include "passes/gpu/library_calls.h"
@@ -163,12 +162,8 @@ ConvCall AsForward(const Instruction& conv, Rewriter& b) {
 }
 
 constexpr ElementType kConvolvedF8[] = {ElementType::kF8E4M3FN, ElementType::kF8E5M2};
-// What convolves f8: Hopper, with a newer cuDNN Ada as well.
-constexpr CudaCapability kHopperConvolves = {9, 0}, kAdaConvolves = {8, 9};
-constexpr DnnVersion kDnnForAda = {9, 8, 0};
-
 absl::Status CheckTypes(const Instruction& conv, const ConvRewriterOptions& options) {
-  const CudaCapability least = options.dnn_version >= kDnnForAda ? kAdaConvolves : kHopperConvolves;
+  const CudaCapability least = LeastForF8Convolutions(options.dnn_version);
   for (const Shape shape : {conv.shape(), conv.operand(0)->shape(), conv.operand(1)->shape()}) {
     const ElementType type = shape.element_type();
     const bool is_f8 = Contains(kConvolvedF8, type);
@@ -228,26 +223,6 @@ absl::StatusOr<Instruction*> ConvRewriter::Expand(Instruction* conv, Rewriter& r
   if (!call) call = AsForward(*conv, rewriter);
   return Made(*conv, *call, rewriter);
 }
-
-absl::Status ParseOption(const OptionText& text, DnnVersion& out) {
-  std::vector<int64_t> numbers;
-  for (const std::string_view word : Split(text.value, '.')) {
-    numbers.push_back(ReadNumber<int64_t>(word).value_or(-1));
-    if (numbers.back() >= 0) continue;
-    numbers.clear();
-    break;
-  }
-  if (numbers.size() < 2 || numbers.size() > 3)
-    return Error(text.loc, "option `{}` expects {}, found `{}`", text.name, OptionType(out),
-                 text.value);
-  numbers.resize(3);
-  out = {numbers[0], numbers[1], numbers[2]};
-  return absl::OkStatus();
-}
-std::string OptionValue(const DnnVersion& version) {
-  return fmt::format("{}.{}.{}", version.major_number, version.minor_number, version.patch);
-}
-std::string OptionType(const DnnVersion&) { return "a version such as 9.8.0"; }
 
 HLO_DEFINE_PASS(ConvRewriter)
 

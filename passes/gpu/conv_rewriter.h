@@ -23,20 +23,9 @@
 #pragma once
 
 #include "passes/expander.h"
-#include "passes/util/cuda_capability.h"
+#include "passes/gpu/dnn_version.h"
 
 namespace hlo {
-
-// Of cuDNN.
-struct DnnVersion {
-  int64_t major_number = 0;
-  int64_t minor_number = 0;
-  int64_t patch = 0;
-  friend auto operator<=>(const DnnVersion&, const DnnVersion&) = default;
-};
-absl::Status ParseOption(const OptionText& text, DnnVersion& out);
-std::string OptionValue(const DnnVersion& version);
-std::string OptionType(const DnnVersion&);
 
 struct ConvRewriterOptions {
   CudaCapability compute_capability;

@@ -5,6 +5,7 @@
 
 #include "lib/match/pattern.h"
 #include "passes/gpu/conv_calls.h"
+#include "passes/gpu/f8_conv_graphs.h"
 #include "passes/gpu/f8_products.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/util/lossless_convert.h"
@@ -383,8 +384,15 @@ absl::Status CheckIntegers(const Computation& computation) {
 absl::StatusOr<bool> CudnnFusedConvolutionRewriter::Run(Module& module, PassContext& context) {
   const bool has_runtime_fusion =
       options_.use_runtime_fusion && options_.compute_capability >= kRuntimeFusionCapability;
+  const bool has_f8_graphs =
+      options_.compute_capability >= LeastForF8Convolutions(options_.dnn_version) &&
+      options_.toolkit_version >= DnnVersion{12, 0, 0};
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kCustomCall})) {
+    if (has_f8_graphs) {
+      ASSIGN_OR_RETURN(const bool has_graphs, MakeF8ConvGraphs(*computation, context));
+      if (has_graphs) return true;
+    }
     ASSIGN_OR_RETURN(const bool computation_changed,
                      ConvFuser(*computation, has_runtime_fusion, context).Run());
     RETURN_IF_ERROR(CheckIntegers(*computation));

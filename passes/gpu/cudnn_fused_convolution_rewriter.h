@@ -15,26 +15,34 @@
 // then f32 that was f16, or s8, before and after, becomes f16 or s8, and the first steps are tried
 // again. Sums of s8 never wrap: results of s8 are clamped, as the clamp says that is taken in.
 //
-// Options: `compute_capability`, `use_runtime_fusion`.
+// Convolutions of f8 come first, and the pass does nothing else then: with all that follows them
+// they become calls of a graph (f8_conv_graphs.h), from compute capability 9.0 and a
+// `toolkit_version` of 12.0 on, with a `dnn_version` of 9.8.0 from 8.9 on.
+//
+// Options: `compute_capability`, `use_runtime_fusion`, `dnn_version`, `toolkit_version`.
 //
 // Requires: `conv-rewriter` has run. Ensures: no convolution call has integers other than s8; an
 // error where one does.
 // Leaves alone: convolutions of every feature by itself, but for conversions; calls with control
-// edges; convolutions of f8.
+// edges; convolutions of f8 on other GPUs.
 #pragma once
 
-#include "passes/util/cuda_capability.h"
+#include "passes/gpu/dnn_version.h"
 
 namespace hlo {
 
 struct CudnnFusedConvolutionRewriterOptions {
   CudaCapability compute_capability;
   bool use_runtime_fusion = false;
+  DnnVersion dnn_version;
+  DnnVersion toolkit_version = {12, 0, 0};
 
   static auto Fields() {
     using O = CudnnFusedConvolutionRewriterOptions;
     return std::tuple{Optional("compute_capability", &O::compute_capability),
-                      Optional("use_runtime_fusion", &O::use_runtime_fusion)};
+                      Optional("use_runtime_fusion", &O::use_runtime_fusion),
+                      Optional("dnn_version", &O::dnn_version),
+                      Optional("toolkit_version", &O::toolkit_version)};
   }
 };
 

@@ -5,8 +5,6 @@
 namespace hlo {
 namespace {
 
-constexpr double kLargestE4M3FN = 448, kLargestE5M2 = 57344;
-
 // `value` rounded to `type`, which an inverse is computed in, and then to f32, which a call takes.
 float As(ElementType type, double value) {
   return static_cast<float>(Literal::Filled(Shape::Scalar(type), value).GetDouble());
@@ -24,8 +22,10 @@ bool CommutesWithRelu(const Instruction& scale) {
          IsPositive(As(scale.shape().element_type(), 1 / value));
 }
 
+double LargestF8(ElementType type) { return type == ElementType::kF8E4M3FN ? 448 : 57344; }
+
 bool IsClampedTo(const Instruction& clamp, ElementType type) {
-  const double most = type == ElementType::kF8E4M3FN ? kLargestE4M3FN : kLargestE5M2;
+  const double most = LargestF8(type);
   const Instruction &low = *clamp.operand(0)->operand(0), &high = *clamp.operand(2)->operand(0);
   return (type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2) &&
          !low.literal().is_elided() && !high.literal().is_elided() &&

@@ -11,6 +11,9 @@ namespace hlo {
 // divides: a finite constant above 0 whose inverse is one, too.
 bool CommutesWithRelu(const Instruction& scale);
 
+// The largest finite number of f8e4m3fn or f8e5m2.
+double LargestF8(ElementType type);
+
 // Whether `clamp`, between broadcasts of constants, is to all that the f8 `type` holds.
 bool IsClampedTo(const Instruction& clamp, ElementType type);
 

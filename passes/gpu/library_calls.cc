@@ -159,10 +159,7 @@ const char* WhyNoMeaning(const Instruction& instruction) {
   };
   constexpr Reason kReasons[] = {
       {kPtxCall,
-       "is a kernel in PTX, the assembly language of NVIDIA's GPUs: only platform `gpu` runs it"},
-      {kConvForwardGraph,
-       "is a convolution and a graph of operations for cuDNN, of which nobody here reads the "
-       "text"}};
+       "is a kernel in PTX, the assembly language of NVIDIA's GPUs: only platform `gpu` runs it"}};
   for (const Reason& reason : kReasons) {
     if (IsCustomCall(instruction, reason.target)) return reason.why;
   }

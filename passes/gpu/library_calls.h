@@ -18,9 +18,6 @@
 
 namespace hlo {
 
-// Of f8, with what follows as a graph in text: it has no entry, but a reason (WhyNoMeaning).
-inline constexpr std::string_view kConvForwardGraph = "__cudnn$convForwardGraph";
-
 // A row of lib/eval/library_targets.def.
 struct LibraryCall {
   std::string_view target;
@@ -72,6 +69,8 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfAttentionGrad(const Instructi
 absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfNorm(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfForward(const Instruction& call, Rewriter& b);
+absl::StatusOr<std::vector<Instruction*>> MeaningOfForwardGraph(const Instruction& call,
+                                                                Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardInput(const Instruction& call,
                                                                  Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardFilter(const Instruction& call,

@@ -1,6 +1,7 @@
 // Which config a call of a target has (library_config.h, ptx_call.h), and whether it can be read.
 #include "lib/support/json_value.h"
 #include "lib/support/status.h"
+#include "passes/gpu/conv_graph.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/gpu/ptx_call.h"
@@ -26,6 +27,13 @@ absl::Status CheckPart(const Instruction& call) {
 // Batch norms have no config.
 absl::Status CheckNothing(const Instruction&) { return absl::OkStatus(); }
 
+absl::Status CheckConvGraph(const Instruction& call) {
+  RETURN_IF_ERROR(CheckPart<ConvConfig>(call));
+  const auto config = ReadConfig<ConvConfig>(call);
+  if (!config.ok() || !config->config.serialized_graph) return absl::OkStatus();
+  return ConvGraphOf(call, config->config).status();
+}
+
 absl::Status CheckPtx(const Instruction& call) { return ReadPtxConfig(call).status(); }
 
 struct ConfigOfTarget {
@@ -35,7 +43,6 @@ struct ConfigOfTarget {
 constexpr ConfigOfTarget kConfigs[] = {
 #define HLO_LIBRARY_TARGET(Name, text, config, ...) {k##Name, config},
 #include "lib/eval/library_targets.def"
-    {kConvForwardGraph, CheckPart<ConvConfig>},
     {kPtxCall, CheckPtx},
 };
 

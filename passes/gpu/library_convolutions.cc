@@ -1,8 +1,13 @@
 // What convolutions of cuDNN mean. Their window and dimension labels are those of the forward
 // convolution (input, filter) -> output, whatever of the three a call computes.
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "lib/support/diagnostic.h"
+#include "passes/gpu/conv_graph.h"
+#include "passes/gpu/f8_products.h"
+#include "passes/gpu/f8_results.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 
@@ -14,13 +19,15 @@ struct Parts {
   ConvolutionAttrs attrs;
 };
 
-absl::StatusOr<Parts> PartsOf(const Instruction& call) {
+// `has_graph`: what follows is a graph.
+absl::StatusOr<Parts> PartsOf(const Instruction& call, bool has_graph = false) {
   const auto& attrs = call.attrs<CustomCallAttrs>();
   if (!attrs.window || !attrs.dim_labels)
     return Error(call.loc(), "`{}` has no window or no dim_labels", call.name());
   ASSIGN_OR_RETURN(const LibraryConfig<ConvConfig> library, ReadConfig<ConvConfig>(call));
   const ConvConfig& config = library.config;
-  if (config.reordered_int8_nchw_vect.value_or(false) || config.serialized_graph)
+  if (config.reordered_int8_nchw_vect.value_or(false) ||
+      (!has_graph && !config.serialized_graph.value_or("").empty()))
     return Unsupported(call.loc(), "`{}` is about reordered filters or a graph", call.name());
   Parts parts = {config, {}};
   parts.attrs.window = *attrs.window;
@@ -145,6 +152,68 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfForward(const Instruction& ca
   ASSIGN_OR_RETURN(const Parts parts, PartsOf(call));
   RETURN_IF_ERROR(CheckSpatial(call, parts));
   return ConvolutionValues(call, parts, call.operand(0), call.operand(1), b);
+}
+
+// In f32; what is yielded in a narrower type is rounded before it is read, to f8 without
+// overflow.
+absl::StatusOr<std::vector<Instruction*>> MeaningOfForwardGraph(const Instruction& call,
+                                                                Rewriter& b) {
+  ASSIGN_OR_RETURN(const Parts parts, PartsOf(call, /*has_graph=*/true));
+  RETURN_IF_ERROR(CheckSpatial(call, parts));
+  ASSIGN_OR_RETURN(const ConvGraph graph, ConvGraphOf(call, parts.config));
+  const Shape wide = ValueShape(call).WithElementType(ElementType::kF32);
+  const auto in_f32 = [&b](Instruction* x) {
+    return x->shape().element_type() == ElementType::kF32 ? x : b.Convert(x, ElementType::kF32);
+  };
+  std::map<int64_t, Instruction*> made;  // in f32
+  std::vector<Instruction*> values(1);
+  int next = 2;
+  for (const ConvGraphOp& op : graph) {
+    std::vector<Instruction*> read;
+    for (const int64_t number : op.reads) read.push_back(made.at(number));
+    Instruction* operand = ReadsOperand(op.step) ? in_f32(call.operand(next++)) : nullptr;
+    if (operand != nullptr && operand->shape().rank() == 0 && op.step != ConvGraphStep::kAdd)
+      operand = b.Broadcast(operand, wide.dims(), {});
+    Instruction* x = nullptr;
+    switch (op.step) {
+      case ConvGraphStep::kConv:
+        x = DeclaredOp(Opcode::kConvolution, wide, {call.operand(0), call.operand(1)},
+                       AttrsPtr::Make(ConvolutionAttrs(parts.attrs)), b);
+        break;
+      case ConvGraphStep::kAdd: x = b.Add(read[0], operand); break;
+      case ConvGraphStep::kScale: x = b.Multiply(read[0], operand); break;
+      case ConvGraphStep::kInvScale: x = b.Divide(read[0], operand); break;
+      case ConvGraphStep::kRelu: x = b.Maximum(read[0], b.ZeroLike(read[0])); break;
+      case ConvGraphStep::kElu:
+        x = b.Select(b.Compare(read[0], b.ZeroLike(read[0]), ComparisonDirection::kGt), read[0],
+                     b.Expm1(read[0]));
+        break;
+      case ConvGraphStep::kMin: x = b.Minimum(read[0], operand); break;
+      case ConvGraphStep::kMax: x = b.Maximum(read[0], read[1]); break;
+      case ConvGraphStep::kAmax: {
+        DimVec all;
+        for (int64_t d = 0; d < wide.rank(); ++d) all.push_back(d);
+        x = b.Reduce(b.Abs(read[0]), b.ScalarConstant(ElementType::kF32, 0), all,
+                     ScalarComputation(call.module(), Opcode::kMaximum, ElementType::kF32));
+        break;
+      }
+    }
+    RETURN_IF_ERROR(b.status());
+    Instruction* narrow = x;
+    if (IsF8(op.type)) {
+      const double most = LargestF8(op.type);
+      narrow = b.Convert(b.Clamp(b.ConstantLike(x, -most), x, b.ConstantLike(x, most)), op.type);
+    } else if (op.type != ElementType::kF32) {
+      narrow = b.Convert(x, op.type);
+    }
+    if (op.step == ConvGraphStep::kAmax) {
+      values.push_back(narrow);
+      continue;
+    }
+    values[0] = narrow;
+    made[op.number] = in_f32(narrow);
+  }
+  return values;
 }
 
 // (gradient of the output, filter) -> gradient of the input: strides become holes between the

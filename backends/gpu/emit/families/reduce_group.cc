@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -43,6 +44,7 @@ class ReduceGrouping {
     for (ReduceGroup& group : groups) {
       if (IsWorthIt(group)) TakeOutputs(group, taken);
     }
+    for (ReduceGroup& group : groups) LeaveWhatOthersReduce(group, taken);
     std::erase_if(groups, [](const ReduceGroup& group) { return group.results.empty(); });
     return groups;
   }
@@ -69,8 +71,57 @@ class ReduceGrouping {
     }
   }
 
-  // Whether the value is elementwise in results of the group, and of at least one, which are
-  // added to `used`.
+  static bool IsReshape(const Instruction& i) {
+    return i.opcode() == Opcode::kReshape ||
+           (i.opcode() == Opcode::kBitcast &&
+            i.shape().element_type() == i.operand(0)->shape().element_type());
+  }
+
+  static int64_t ResultCount(const ReduceGroup& group) {
+    const Shape reduce = group.reduces[0]->shape();
+    return (reduce.IsTuple() ? reduce.element(0) : reduce).element_count();
+  }
+
+  // A reduction is computed in one order: where an output that is left needs one of the group, a
+  // thread for each result computes both.
+  void LeaveWhatOthersReduce(ReduceGroup& group, std::vector<bool>& taken) {
+    const auto is_needed = [&](const Instruction* reduce) {
+      for (size_t o = 0; o < frame_.outputs.size(); ++o) {
+        if (!taken[o] && Needs(*frame_.outputs[o].instruction, *reduce)) return true;
+      }
+      return false;
+    };
+    if (!std::any_of(group.reduces.begin(), group.reduces.end(), is_needed)) return;
+    for (const std::vector<KernelOutput>* outputs : {&group.results, &group.elements}) {
+      for (const KernelOutput& output : *outputs) taken[NumberOf(output)] = false;
+    }
+    group.results.clear();
+  }
+
+  size_t NumberOf(const KernelOutput& output) const {
+    size_t o = 0;
+    while (frame_.outputs[o].instruction != output.instruction ||
+           frame_.outputs[o].result != output.result || frame_.outputs[o].buffer != output.buffer)
+      ++o;
+    return o;
+  }
+
+  // Whether the value is, or depends on, `reduce`.
+  bool Needs(const Instruction& value, const Instruction& reduce) const {
+    absl::flat_hash_set<const Instruction*> seen;
+    std::vector<const Instruction*> stack = {&value};
+    while (!stack.empty()) {
+      const Instruction* const i = stack.back();
+      stack.pop_back();
+      if (i == &reduce) return true;
+      if (!seen.insert(i).second || i->opcode() == Opcode::kParameter) continue;
+      for (const Instruction* operand : i->operands()) stack.push_back(operand);
+    }
+    return false;
+  }
+
+  // Whether the value is elementwise in results of the group, however they are cut into
+  // dimensions, and of at least one, which are added to `used`.
   bool Follows(const Instruction& value, const ReduceGroup& group,
                std::vector<const Instruction*>& used) {
     std::vector<const Instruction*> found;
@@ -86,9 +137,8 @@ class ReduceGrouping {
         continue;
       }
       if (!Reduces(*i)) continue;
-      if (!IsFusibleElementwise(*i) ||
-          i->shape().dims() != KeptDims(group.reduces[0]->operand(0)->shape().dims(),
-                                        group.reduces[0]->attrs<ReduceAttrs>().dimensions))
+      if (!(IsFusibleElementwise(*i) || IsReshape(*i)) ||
+          i->shape().element_count() != ResultCount(group))
         return false;
       for (const Instruction* operand : i->operands()) stack.push_back(operand);
     }
