@@ -82,7 +82,9 @@ absl::Status ReadTarget(ToolOptions& options) {
 // Numbers in words; FlagValues has seen that they are some.
 template <class T>
 std::optional<T> NumberOf(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional<T>(ReadNumber<T>(text).value_or(T{}));
+  if (text.empty()) return std::nullopt;
+  std::string_view rest = text;  // "3,2": only the first counts
+  return TakeNumber<T>(rest).value_or(T{});
 }
 
 std::vector<std::string> FilesOf(std::string_view list) {
