@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-constexpr ElementType kTypes[] = {ElementType::kF32, ElementType::kF16, ElementType::kBF16,
-                                  ElementType::kF8E4M3FN, ElementType::kF8E5M2};
+constexpr ElementType kGraphTypes[] = {ElementType::kF32, ElementType::kF16, ElementType::kBF16,
+                                       ElementType::kF8E4M3FN, ElementType::kF8E5M2};
 
 struct StepRow {
   std::string_view word;
@@ -21,12 +21,12 @@ struct StepRow {
   bool reads_operand;
 };
 // In the order of ConvGraphStep.
-constexpr StepRow kSteps[] = {
+constexpr StepRow kStepRows[] = {
     {"conv", 0, false},    {"add", 1, true},   {"scale", 1, true},
     {"invscale", 1, true}, {"relu", 1, false}, {"elu", 1, false},
     {"min", 1, true},      {"max", 2, false},  {"amax", 1, false},
 };
-const StepRow& RowOf(ConvGraphStep step) { return kSteps[static_cast<size_t>(step)]; }
+const StepRow& RowOf(ConvGraphStep step) { return kStepRows[static_cast<size_t>(step)]; }
 
 // Takes `end` and what stands before it off `text`; that.
 std::optional<std::string_view> TakeUntil(std::string_view& text, std::string_view end) {
@@ -46,17 +46,17 @@ absl::StatusOr<ConvGraphOp> ParseOp(std::string_view text) {
   if (!number || !type || !word || !ReadNumberTo(*number, op.number) || !rest.ends_with(')'))
     return Error("expected an operation such as `15:[f32]scale(12)`, found `{}`", text);
   const std::optional<ElementType> element = ElementTypeFromText(*type);
-  if (!element || !Contains(kTypes, *element))
+  if (!element || !Contains(kGraphTypes, *element))
     return Error("`{}` is no type of such an operation, in `{}`", *type, text);
   op.type = *element;
-  const auto* const row = std::find_if(std::begin(kSteps), std::end(kSteps),
+  const auto* const row = std::find_if(std::begin(kStepRows), std::end(kStepRows),
                                        [&](const StepRow& step) { return step.word == *word; });
-  if (row == std::end(kSteps)) {
+  if (row == std::end(kStepRows)) {
     std::vector<std::string_view> words;
-    for (const StepRow& step : kSteps) words.push_back(step.word);
+    for (const StepRow& step : kStepRows) words.push_back(step.word);
     return Error("there is no operation `{}`; there are {}", *word, Join(words, ", "));
   }
-  op.step = static_cast<ConvGraphStep>(row - std::begin(kSteps));
+  op.step = static_cast<ConvGraphStep>(row - std::begin(kStepRows));
   rest.remove_suffix(1);
   while (!rest.empty()) {
     const std::string_view read = TakeUntil(rest, ",").value_or(rest);

@@ -55,8 +55,8 @@ absl::StatusOr<std::unique_ptr<Jit>> MakeHostJit() {
     if (!options.features.empty()) options.features += ',';
     options.features += (feature.second ? "+" : "-") + feature.first().str();
   }
-  // With VFPCLASS LLVM 19 takes a signalling NaN for a number in llvm.minimum and llvm.maximum of it
-  // and what is no NaN.
+  // With VFPCLASS LLVM 19 takes a signalling NaN for a number in llvm.minimum and llvm.maximum of
+  // it and what is no NaN.
   options.features += ",-avx512dq";
   // Emitters write scalars and vectors of 16 bytes.
   options.vector_bits = 128;
