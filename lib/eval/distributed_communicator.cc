@@ -182,9 +182,9 @@ absl::StatusOr<Literal> DistributedCommunicator::Receive(const Route& route,
 }
 
 absl::Status DistributedCommunicator::WaitUntil(Lock& lock, const Wait& wait) {
-  const auto after = [](std::chrono::duration<double> wait) {
+  const auto after = [](std::chrono::duration<double> seconds) {
     return std::chrono::steady_clock::now() +
-           std::chrono::duration_cast<std::chrono::steady_clock::duration>(wait);
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds);
   };
   auto end = after(longest_wait_);
   const int64_t number = next_wait_++;

@@ -83,7 +83,8 @@ void CheckPair(T a, T b, int bits) {
   if (y > 64 && x != 0 && x != 1) return;  // the slow power below counts up
   Wide power = 1;
   for (Wide i = 0; i < y; ++i) {
-    power = Modulo<T>(power * x, bits);
+    using Bits = unsigned __int128;
+    power = Modulo<T>(static_cast<Wide>(static_cast<Bits>(power) * static_cast<Bits>(x)), bits);
     if (power == 0 || x == 1) break;
   }
   if (y < 0) power = x == 1 ? 1 : 0;

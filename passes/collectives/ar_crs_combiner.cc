@@ -90,7 +90,8 @@ class SameValues {
 
   bool Of(Instruction* a, Instruction* b) {
     if (a == b) return true;
-    const auto pair = std::minmax(a->id(), b->id());
+    // std::minmax alone refers to numbers that are gone.
+    const std::pair<uint32_t, uint32_t> pair = std::minmax(a->id(), b->id());
     if (seen_.contains(pair)) return true;  // unless something else speaks against it
     const bool are_elements = a->opcode() == Opcode::kGetTupleElement &&
                               b->opcode() == Opcode::kGetTupleElement &&

@@ -46,7 +46,7 @@ absl::StatusOr<ConvGraphOp> ParseOp(std::string_view text) {
   if (!number || !type || !word || !ReadNumberTo(*number, op.number) || !rest.ends_with(')'))
     return Error("expected an operation such as `15:[f32]scale(12)`, found `{}`", text);
   const std::optional<ElementType> element = ElementTypeFromText(*type);
-  if (!element || !Contains(kGraphTypes, *element))
+  if (!element || !IsConvGraphType(*element))
     return Error("`{}` is no type of such an operation, in `{}`", *type, text);
   op.type = *element;
   const auto* const row = std::find_if(std::begin(kStepRows), std::end(kStepRows),
@@ -70,6 +70,8 @@ absl::StatusOr<ConvGraphOp> ParseOp(std::string_view text) {
 }
 
 }  // namespace
+
+bool IsConvGraphType(ElementType type) { return Contains(kGraphTypes, type); }
 
 bool ReadsOperand(ConvGraphStep step) { return RowOf(step).reads_operand; }
 

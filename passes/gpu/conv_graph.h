@@ -39,6 +39,9 @@ struct ConvGraphOp {
 };
 using ConvGraph = std::vector<ConvGraphOp>;
 
+// Types of results that the text knows.
+bool IsConvGraphType(ElementType type);
+
 // One operand of the call is read, beside other operations.
 bool ReadsOperand(ConvGraphStep step);
 

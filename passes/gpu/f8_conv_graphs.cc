@@ -24,11 +24,15 @@ struct F8Input {
   Instruction* scale = nullptr;
 };
 
+// Of f8 that cuDNN convolves.
+bool IsF8Array(const Instruction& x) {
+  return IsF8(x.shape().element_type()) && IsConvGraphType(x.shape().element_type());
+}
+
 std::optional<F8Input> F8InputOf(Instruction* x) {
   F8Input input;
-  if (IsF8(x->shape().element_type())) return F8Input{x};
-  const auto converted = m::Convert(
-      m::Any(&input.f8).Where([](const Instruction& y) { return IsF8(y.shape().element_type()); }));
+  if (IsF8Array(*x)) return F8Input{x};
+  const auto converted = m::Convert(m::Any(&input.f8).Where(IsF8Array));
   if (Match(x, converted)) return F8Input{input.f8};
   const auto scale = m::Broadcast(m::Any(&input.scale).WithRank(0));
   if (!Match(x, m::MultiplyAnyOrder(converted, scale)) && !Match(x, m::Divide(converted, scale)))
@@ -49,12 +53,8 @@ class ConvGraphBuilder {
         last_(conv.value),
         operands_{input.f8, filter.f8} {
     Append(Step::kConv, conv.value, nullptr);
-    for (const F8Input& scaled : {input, filter}) {
-      if (scaled.scaled == nullptr) continue;
-      Append(scaled.scaled->opcode() == Opcode::kDivide ? Step::kInvScale : Step::kScale,
-             scaled.scaled, scaled.scale);
-      graph_.back().type = conv.type();
-    }
+    AppendScale(input, input.scaled, conv.type());
+    AppendScale(filter, &call_, conv.type());
     Follow(conv.value);
   }
 
@@ -95,18 +95,29 @@ class ConvGraphBuilder {
   }
 
  private:
-  // After the last operation that is no amax.
-  void Append(Step step, const Instruction* at, Instruction* operand) {
-    ConvGraphOp op{static_cast<int64_t>(at->id()), at->shape().element_type(), step, {}};
+  // After the last operation that is no amax. It has the number of `like`, which has no other.
+  void AppendNew(Step step, const Instruction* like, ElementType type,
+                 Instruction* operand = nullptr) {
+    ConvGraphOp op{static_cast<int64_t>(like->id()), type, step, {}};
     if (step != Step::kConv) op.reads.push_back(number_);
     if (step != Step::kAmax) number_ = op.number;
     graph_.push_back(std::move(op));
     if (operand != nullptr) operands_.push_back(operand);
   }
+  void Append(Step step, const Instruction* at, Instruction* operand) {
+    AppendNew(step, at, at->shape().element_type(), operand);
+  }
 
   ConvGraphOp& Current() {
     return *std::find_if(graph_.begin(), graph_.end(),
                          [this](const ConvGraphOp& op) { return op.number == number_; });
+  }
+
+  // Of an input, taken after the convolution; it has the number of `like`, which is in no graph.
+  void AppendScale(const F8Input& input, const Instruction* like, ElementType type) {
+    if (input.scaled == nullptr) return;
+    const bool is_divided = input.scaled->opcode() == Opcode::kDivide;
+    AppendNew(is_divided ? Step::kInvScale : Step::kScale, like, type, input.scale);
   }
 
   // Whether the call can read `operand`, which must not need what it yields.
@@ -149,13 +160,6 @@ class ConvGraphBuilder {
       return nullptr;
     if (may_append) Current().type = convert->shape().element_type();
     return convert;
-  }
-
-  // An operation without an instruction of its own has the number of `like`, which has none.
-  void AppendNew(Step step, const Instruction* like, ElementType type,
-                 Instruction* operand = nullptr) {
-    Append(step, like, operand);
-    graph_.back().type = type;
   }
 
   // select(value > 0, value, y), of a comparison and a `y` that are all that reads `value` besides;
@@ -238,7 +242,7 @@ absl::StatusOr<bool> MakeF8ConvGraphs(Computation& computation, PassContext& con
       continue;
     const auto input = F8InputOf(conv->call->operand(0)),
                filter = F8InputOf(conv->call->operand(1));
-    if (!input || !filter) continue;
+    if (!input || !filter || !IsConvGraphType(conv->type())) continue;
     if (!context.MayRewrite()) break;
     context.Passed(*value, "becomes a convolution of f8 with what follows it");
     context.Count("a convolution of f8");

@@ -49,7 +49,11 @@ std::string GrowsOnX(std::string_view input) {
 FuzzOptions Limits() {
   FuzzOptions options;
   options.limits.seconds = 0.5;
+#ifdef __SANITIZE_ADDRESS__
+  options.limits.megabytes = 2000;
+#else
   options.limits.megabytes = 200;
+#endif
   return options;
 }
 

@@ -13,6 +13,7 @@
 #include "lib/support/diagnostic.h"
 #include "lib/types/shape_util.h"
 #include "parser/parser.h"
+#include "passes/pass_manager.h"
 #include "tools/fuzz/fuzz_mode.h"
 #include "tools/fuzz/module_limits.h"
 #include "tools/fuzz/platform_config.h"
@@ -81,8 +82,14 @@ std::optional<Literal> RunOn(const PlatformConfig& config, const Module& module,
   }
   const absl::StatusOr<Backend*> backend = FindBackend(config.platform);
   if (!backend.ok()) return std::nullopt;
+  std::unique_ptr<Module> compiled = module.Clone();
+  if (!config.passes.empty()) {
+    PassContext context;
+    // Whether passes should refuse it is for mode `passes` to say.
+    if (!RunPipelineText(config.passes, *compiled, context, {}).ok()) return std::nullopt;
+  }
   const absl::StatusOr<std::unique_ptr<Executable>> executable =
-      (*backend)->Compile(module.Clone(), config.Options());
+      (*backend)->Compile(std::move(compiled), config.Options());
   if (!executable.ok()) {
     failed = Failed(config, "compile it", executable.status());
     return std::nullopt;

@@ -42,6 +42,7 @@ PlatformConfig Parse(std::string_view text) {
     if (key == "verify") config.verify = value == "each";
     if (key == "kernels") config.evaluate = value == "evaluate";
     if (key == "checks") config.checks = value != "none";
+    if (key == "passes") config.passes = value;
   }
   return config;
 }
@@ -51,6 +52,18 @@ PlatformConfig Parse(std::string_view text) {
 // library.
 constexpr size_t kRunsPerSimulated = 8;
 constexpr size_t kCpuRunsPerCompiled = 5;
+
+// What brings a module into the form of a dump.
+constexpr std::string_view kDumpPasses[] = {
+    "hlo-memory-scheduler",
+    "call-inliner,tuple-simplifier,dce,hlo-memory-scheduler",
+    "flatten-call-graph,copy-insertion,hlo-memory-scheduler",
+    "fusion,hlo-memory-scheduler",
+    "flatten-call-graph,fusion,copy-insertion,hlo-memory-scheduler",
+    "layout-assignment",
+    "flatten-call-graph,layout-assignment,fusion,copy-insertion,hlo-memory-scheduler",
+    "async-collective-creator,latency-hiding-scheduler{platform=cpu}",
+};
 
 PlatformConfig ChosenConfig(std::string_view input) {
   FuzzRandom random(HashBytes(input));
@@ -64,6 +77,7 @@ PlatformConfig ChosenConfig(std::string_view input) {
   config.verify = random.OneIn(6);
   config.evaluate = config.platform == "cpu" && !random.OneIn(kCpuRunsPerCompiled);
   config.checks = !random.OneIn(3);
+  if (random.OneIn(4)) config.passes = kDumpPasses[random.Below(std::size(kDumpPasses))];
   if (uses_xla) config.platform = kXlaPlatform;
   return config;
 }
@@ -77,6 +91,7 @@ std::string PlatformConfig::ToString() const {
   if (verify) text += " verify=each";
   if (evaluate) text += " kernels=evaluate";
   if (!checks) text += " checks=none";
+  if (!passes.empty()) text += fmt::format(" passes={}", passes);
   return text;
 }
 

@@ -3,6 +3,9 @@
 // input keeps what showed its failure.
 //
 //   // CONFIG: platform=cpu threads=2 features=avx2 inputs=7 indices=any kernels=evaluate checks=none
+//
+// `passes=…` is what is run before it is compiled, which gives it the form of a dump: scheduled, with
+// layouts, with fusions of another compiler.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,7 @@ struct PlatformConfig {
   bool verify = false;       // after each pass
   bool evaluate = false;     // kernels of the CPU are run as tile IR
   bool checks = true;        // every access of theirs is checked
+  std::string passes;        // a pipeline without blanks
 
   std::string ToString() const;
   CompileOptions Options() const;

@@ -30,7 +30,7 @@ std::string Npy(std::string header, std::string_view data) {
 }
 
 void Put(std::string& out, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(i < 8 ? value >> (8 * i) & 0xFF : 0);
 }
 
 std::string Deflated(const std::string& data) {
