@@ -60,7 +60,12 @@ bool IsIdempotent(Opcode opcode) {
 }
 
 std::optional<Literal> IdentityOf(Opcode opcode, ElementType type) {
-  if (opcode == Opcode::kAdd) return Literal::Scalar(type, IsFloat(type) ? -0.0 : 0.0);
+  if (opcode == Opcode::kAdd) {
+    Literal zero = Literal::Scalar(type, IsFloat(type) ? -0.0 : 0.0);
+    // Scales have none.
+    if (IsFloat(type) && zero.GetDouble() != 0) return std::nullopt;
+    return zero;
+  }
   if (opcode == Opcode::kMultiply) return Literal::One(type);
   if (opcode == Opcode::kMaximum && !IsComplex(type)) return Literal::MinValue(type);
   if (opcode == Opcode::kMinimum && !IsComplex(type)) return Literal::MaxValue(type);

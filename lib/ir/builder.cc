@@ -77,7 +77,8 @@ Instruction* Builder::Constant(Literal literal) {
 }
 
 Instruction* Builder::ScalarConstant(ElementType type, double value) {
-  return Constant(Literal::Filled(Shape::Scalar(type), value));
+  // s1 has the bit of 1, which counts as -1, and no number 1.
+  return Constant(value == 1 ? Literal::One(type) : Literal::Filled(Shape::Scalar(type), value));
 }
 
 Instruction* Builder::ConstantLike(const Instruction* like, double value) {

@@ -276,12 +276,16 @@ bool ForwardOthers(Instruction& instruction, const Context& context) {
   return Improve(instruction, ShardingAfter(*operand, instruction), context.For(instruction));
 }
 
-// A batch is divided as that of the first operand that is; the rest of each result is whole.
+// A batch is divided as that of the first operand that is divided; the rest of each result is whole.
 bool ForwardCustomCall(Instruction& call, const Context& context) {
   const int64_t batch = BatchDimsOfCall(call);
   if (batch == 0) return ForwardOthers(call, context);
   const std::vector<Instruction*> operands = call.operand_vector();
-  const auto it = absl::c_find_if(operands, [](const Instruction* o) { return IsSpread(*o); });
+  const auto is_spread = [](const Instruction* o) { return IsSpread(*o); };
+  auto it = absl::c_find_if(operands, [&](const Instruction* o) {
+    return is_spread(o) && !AllReplicated(*o->sharding());
+  });
+  if (it == operands.end()) it = absl::c_find_if(operands, is_spread);
   if (it == operands.end()) return false;
   bool changed = false;
   const std::vector<Shape> results = LeafShapes(call.shape());

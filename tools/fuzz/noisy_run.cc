@@ -286,9 +286,13 @@ Instruction* MovedArray(Instruction* value, NoisyRun& run) {
         IsFloat(ComponentType(shape.element_type())) ? WithSignedZeros(value, run.sign) : nullptr;
     return same == nullptr ? value : same;
   }
-  // Too narrow for noise; but a sum that begins with 0 has no -0.
-  if (run.kind == NoisyRun::Kind::kGrid && run.everywhere && IsFloat(shape.element_type()) &&
-      !HasNoise(shape.element_type())) {
+  // Too narrow for noise; but a sum that begins with 0 has no -0, and one that leaves it out has.
+  const bool is_grid = run.kind == NoisyRun::Kind::kGrid && IsFloat(shape.element_type());
+  if (!HasNoise(shape.element_type()) && is_grid && run.signs_zeros) {
+    Instruction* const same = WithSignedZeros(value, run.sign);
+    return same == nullptr ? value : same;
+  }
+  if (!HasNoise(shape.element_type()) && is_grid && run.everywhere) {
     Builder b(value->parent());
     Instruction* sum = b.Add(value, b.ZeroLike(value));
     return b.status().ok() ? sum : value;
