@@ -276,7 +276,8 @@ bool ForwardOthers(Instruction& instruction, const Context& context) {
   return Improve(instruction, ShardingAfter(*operand, instruction), context.For(instruction));
 }
 
-// A batch is divided as that of the first operand that is divided; the rest of each result is whole.
+// A batch is divided as that of the first operand that is divided; the rest of each result is
+// whole.
 bool ForwardCustomCall(Instruction& call, const Context& context) {
   const int64_t batch = BatchDimsOfCall(call);
   if (batch == 0) return ForwardOthers(call, context);

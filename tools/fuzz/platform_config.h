@@ -4,8 +4,8 @@
 //
 //   // CONFIG: platform=cpu threads=2 features=avx2 inputs=7 indices=any kernels=evaluate checks=none
 //
-// `passes=…` is what is run before it is compiled, which gives it the form of a dump: scheduled, with
-// layouts, with fusions of another compiler.
+// `passes=…` is what is run before it is compiled, which gives it the form of a dump: scheduled,
+// with layouts, with fusions of another compiler.
 #pragma once
 
 #include <cstdint>
