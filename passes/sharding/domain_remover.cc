@@ -8,6 +8,7 @@
 #include "lib/analysis/leaves.h"
 #include "lib/ir/one_sharding.h"
 #include "passes/rewrite.h"
+#include "passes/util/caller_sharding.h"
 
 namespace hlo {
 namespace {
@@ -207,6 +208,7 @@ void KeepCrossing(const Domain& domain, const Sharding& told) {
     domain.left_by[0]->ReplaceOperand(0, ThroughTuple(from, told));
   } else if (from->is_root()) {
     from->parent()->set_root(ThroughTuple(from, told));
+    DropShardingThatCallersContradict(*from->parent());
   }
 }
 
