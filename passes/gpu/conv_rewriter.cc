@@ -162,6 +162,7 @@ ConvCall AsForward(const Instruction& conv, Rewriter& b) {
 }
 
 constexpr ElementType kConvolvedF8[] = {ElementType::kF8E4M3FN, ElementType::kF8E5M2};
+
 absl::Status CheckTypes(const Instruction& conv, const ConvRewriterOptions& options) {
   const CudaCapability least = LeastForF8Convolutions(options.dnn_version);
   for (const Shape shape : {conv.shape(), conv.operand(0)->shape(), conv.operand(1)->shape()}) {

@@ -76,21 +76,12 @@ class ConvGraphBuilder {
     made->mutable_extras().sharding.reset();
     made->mutable_extras().backend_config = ToJson(config);
     Rewriter b(call_.parent(), context);
-    std::vector<Instruction*> operands;
-    for (size_t i = 0; i < maxima_.size(); ++i) {
-      Instruction* const old = maxima_[i];
+    const auto replace = [&](Instruction* old, int64_t result) {
       b.set_origin(old);
-      operands.push_back(old->operand(0));
-      ReplaceKeepingExtras(old, b.GetTupleElement(made, static_cast<int64_t>(i) + 1), first_new);
-    }
-    b.set_origin(last_);
-    for (Instruction* operand : last_->operands()) operands.push_back(operand);
-    ReplaceKeepingExtras(last_, b.GetTupleElement(made, 0), first_new);
-    for (Instruction* operand : operands) {
-      if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges() &&
-          operand->opcode() != Opcode::kParameter)
-        b.computation()->RemoveUnused(operand);
-    }
+      ReplaceWithOperands(old, b.GetTupleElement(made, result), first_new);
+    };
+    for (size_t i = 0; i < maxima_.size(); ++i) replace(maxima_[i], static_cast<int64_t>(i) + 1);
+    replace(last_, 0);
     return b.status();
   }
 
