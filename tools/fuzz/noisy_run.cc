@@ -287,17 +287,17 @@ Instruction* MovedArray(Instruction* value, NoisyRun& run) {
     return same == nullptr ? value : same;
   }
   // Too narrow for noise; but a sum that begins with 0 has no -0, and one that leaves it out has.
-  const bool is_grid = run.kind == NoisyRun::Kind::kGrid && IsFloat(shape.element_type());
-  if (!HasNoise(shape.element_type()) && is_grid && run.signs_zeros) {
-    Instruction* const same = WithSignedZeros(value, run.sign);
-    return same == nullptr ? value : same;
-  }
-  if (!HasNoise(shape.element_type()) && is_grid && run.everywhere) {
+  if (!HasNoise(shape.element_type())) {
+    if (run.kind != NoisyRun::Kind::kGrid || !IsFloat(shape.element_type())) return value;
+    if (run.signs_zeros) {
+      Instruction* const same = WithSignedZeros(value, run.sign);
+      return same == nullptr ? value : same;
+    }
+    if (!run.everywhere) return value;
     Builder b(value->parent());
     Instruction* sum = b.Add(value, b.ZeroLike(value));
     return b.status().ok() ? sum : value;
   }
-  if (!HasNoise(shape.element_type())) return value;
   Instruction* moved = MovedNumbers(value, run);
   return moved == nullptr ? value : moved;
 }
