@@ -91,12 +91,17 @@ Affine FusionEmitter::PlaceInRoll(const Roll& roll, const Affine& affine) {
 }
 
 // Pieces of one array are one array with another index, as long as lanes do not part; else the loop
-// is cut where they do.
+// is cut where they do. Pieces that lie in memory are read there: what they were cut from may be
+// nothing that a kernel makes.
 absl::StatusOr<Value> FusionEmitter::EmitConcatenate(const Instruction* instruction,
                                                      const Index& index) {
   const auto rule = Movement<FusionEmitter>::RuleOf(Opcode::kConcatenate);
   const Roll roll = RollOf(*instruction);
-  if (roll.array == nullptr || !FitsLoops(roll, instruction->shape()))
+  const auto operands = instruction->operands();
+  const bool lie_in_memory = std::any_of(
+      operands.begin(), operands.end(),
+      [&](const Instruction* piece) { return piece != roll.array && buffers_.contains(piece); });
+  if (roll.array == nullptr || lie_in_memory || !FitsLoops(roll, instruction->shape()))
     return rule(*this, *instruction, index);
   const Affine& affine = index[static_cast<size_t>(roll.dim)];
   if (DependsOnLanes(affine)) {
