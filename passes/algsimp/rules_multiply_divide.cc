@@ -157,10 +157,12 @@ Instruction* DivideByRoot(Instruction* divide, Rewriter& rewriter) {
 }
 
 // 1 / c for every element, as the element type rounds it; nothing if one is a number so small that
-// its reciprocal is infinite: 0 / c is 0 and not NaN. (XLA's makes NaN of it.)
+// its reciprocal is infinite: 0 / c is 0 and not NaN. (XLA's makes NaN of it.) Floats under 16 bits
+// round it too coarsely, and some hold neither what is too large nor infinity.
 std::optional<Literal> Reciprocals(const Literal& c) {
   const ElementType type = c.element_type();
-  if (!IsFloat(type) && !IsComplex(type)) return std::nullopt;
+  constexpr int kLeastBits = 16;
+  if ((!IsFloat(type) && !IsComplex(type)) || BitWidth(type) < kLeastBits) return std::nullopt;
   Literal result(c.shape());
   for (int64_t i = 0; i < c.element_count(); ++i) {
     if (type == ElementType::kC64) {

@@ -71,8 +71,11 @@ bool BoundsAreOrdered(const Instruction* clamp) {
   const Instruction* low = ScalarConstant(clamp->operand(0));
   const Instruction* high = ScalarConstant(clamp->operand(2));
   if (low == nullptr || high == nullptr) return false;
-  if (IsInteger(low->shape().element_type()) && IsSigned(low->shape().element_type()))
-    return low->literal().GetInt() <= high->literal().GetInt();
+  const ElementType type = low->shape().element_type();
+  if (IsInteger(type)) {
+    const int64_t a = low->literal().GetInt(), b = high->literal().GetInt();
+    return IsSigned(type) ? a <= b : static_cast<uint64_t>(a) <= static_cast<uint64_t>(b);
+  }
   return low->literal().GetDouble() <= high->literal().GetDouble();
 }
 

@@ -323,8 +323,8 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
   if (!own.empty() || opcode != Opcode::kAdd || IsPred(x->shape().element_type()) ||
       !HoldsNumber(x->shape().element_type(), added))
     return nullptr;
-  Instruction* sum = rewriter.Multiply(
-      x, SplatOf(rewriter, x->shape().element_type(), static_cast<double>(added), x));
+  Instruction* count = rewriter.Constant(Literal::Scalar(x->shape().element_type(), added));
+  Instruction* sum = rewriter.Multiply(x, BroadcastLike(rewriter, count, x));
   if (!IsIdentityOf(*opcode, *reduce->operand(1)))
     sum = rewriter.Add(sum, BroadcastLike(rewriter, reduce->operand(1), sum));
   if (SameDimensions(x->shape(), reduce->shape()) && std::is_sorted(dims.begin(), dims.end()))

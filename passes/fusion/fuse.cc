@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/outline.h"
+#include "passes/layout_copy.h"
 
 namespace hlo {
 namespace {
@@ -24,7 +25,8 @@ Instruction* InputFor(Instruction& fusion, Instruction* operand) {
 
 Instruction* CloneInto(const Instruction& x, Instruction& fusion) {
   std::vector<Instruction*> inputs;
-  for (Instruction* operand : x.operands()) inputs.push_back(InputFor(fusion, operand));
+  for (Instruction* operand : x.operands())
+    inputs.push_back(CopyIfLayoutIsRead(InputFor(fusion, operand), *operand));
   return fusion.fused_computation()->AddClone(x, x.shape(), inputs);
 }
 
@@ -34,8 +36,9 @@ std::vector<Instruction*> CopyOutputs(const Instruction& x, Instruction& fusion)
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   for (const Instruction* original : x.fused_computation()->PostOrder()) {
     if (original->opcode() == Opcode::kParameter) {
-      copies[original] =
+      Instruction* const input =
           InputFor(fusion, x.operand(static_cast<int>(original->parameter_number())));
+      copies[original] = CopyIfLayoutIsRead(input, *original);
       continue;
     }
     if (original->is_root() && x.shape().IsTuple()) continue;
@@ -45,6 +48,17 @@ std::vector<Instruction*> CopyOutputs(const Instruction& x, Instruction& fusion)
   }
   std::vector<Instruction*> outputs;
   for (const Instruction* output : FusionOutputs(x)) outputs.push_back(copies[output]);
+  return outputs;
+}
+
+// `outputs` as the fusion `x`, which yields them, says that they lie, where a bitcast may read that.
+std::vector<Instruction*> LaidOutAs(const Instruction& x, std::vector<Instruction*> outputs) {
+  const Shape shape = x.shape();
+  if (!x.parent()->MayHold(Opcode::kBitcast)) return outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Shape own = shape.IsTuple() ? shape.element(static_cast<int>(i)) : shape;
+    if (Compatible(own, outputs[i]->shape())) outputs[i] = CopyWithLayouts(outputs[i], own);
+  }
   return outputs;
 }
 
@@ -59,8 +73,9 @@ void ReadOwn(Instruction& fusion, const Instruction* operand, Instruction* copy)
   for (int i = fusion.operand_count(); i-- > 0;) {
     if (fusion.operand(i) != operand) continue;
     Instruction* const parameter = body.parameter(i);
-    parameter->ReplaceAllUsesWith(copy);
-    if (parameter->is_root()) body.set_root(copy);
+    Instruction* const own = CopyIfLayoutIsRead(copy, *parameter);
+    parameter->ReplaceAllUsesWith(own);
+    if (parameter->is_root()) body.set_root(own);
     body.RemoveParameterAndOperands(i);
   }
 }
@@ -146,10 +161,10 @@ void MergeOutputs(Instruction* fusion, Instruction* x) {
   Computation& body = *fusion->fused_computation();
   const bool fusion_was_tuple = fusion->shape().IsTuple(), x_was_tuple = x->shape().IsTuple();
   const std::vector<Use> fusion_uses(fusion->uses().begin(), fusion->uses().end());
-  const std::vector<Instruction*> added = CopyOutputs(*x, *fusion);
+  const std::vector<Instruction*> added = LaidOutAs(*x, CopyOutputs(*x, *fusion));
   if (!x_was_tuple) ReadOwn(*fusion, x, added[0]);
   const std::vector<Use> x_uses(x->uses().begin(), x->uses().end());
-  std::vector<Instruction*> outputs = FusionOutputs(*fusion);
+  std::vector<Instruction*> outputs = LaidOutAs(*fusion, FusionOutputs(*fusion));
   const auto first = std::ssize(outputs);
   outputs.insert(outputs.end(), added.begin(), added.end());
   Instruction* const old_root = body.root();

@@ -8,12 +8,13 @@
 #include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "passes/gpu/library_f8.h"
 
 namespace hlo {
 namespace {
 
-constexpr ElementType kGraphTypes[] = {ElementType::kF32, ElementType::kF16, ElementType::kBF16,
-                                       ElementType::kF8E4M3FN, ElementType::kF8E5M2};
+constexpr ElementType kWideGraphTypes[] = {ElementType::kF32, ElementType::kF16,
+                                           ElementType::kBF16};
 
 struct StepRow {
   std::string_view word;
@@ -71,7 +72,9 @@ absl::StatusOr<ConvGraphOp> ParseOp(std::string_view text) {
 
 }  // namespace
 
-bool IsConvGraphType(ElementType type) { return Contains(kGraphTypes, type); }
+bool IsConvGraphType(ElementType type) {
+  return Contains(kWideGraphTypes, type) || IsLibraryF8(type);
+}
 
 bool ReadsOperand(ConvGraphStep step) { return RowOf(step).reads_operand; }
 

@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "lib/support/contains.h"
 #include "lib/support/strings.h"
 #include "passes/gpu/conv_windows.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
+#include "passes/gpu/library_f8.h"
 
 namespace hlo {
 namespace {
@@ -161,13 +161,11 @@ ConvCall AsForward(const Instruction& conv, Rewriter& b) {
   return call;
 }
 
-constexpr ElementType kConvolvedF8[] = {ElementType::kF8E4M3FN, ElementType::kF8E5M2};
-
 absl::Status CheckTypes(const Instruction& conv, const ConvRewriterOptions& options) {
   const CudaCapability least = LeastForF8Convolutions(options.dnn_version);
   for (const Shape shape : {conv.shape(), conv.operand(0)->shape(), conv.operand(1)->shape()}) {
     const ElementType type = shape.element_type();
-    const bool is_f8 = Contains(kConvolvedF8, type);
+    const bool is_f8 = IsLibraryF8(type);
     if ((!IsFloat(type) && !IsInteger(type)) || (IsFloat(type) && BitWidth(type) <= 8 && !is_f8))
       return Unsupported(conv.loc(), "`{}` is a convolution with `{}`, for which there is no call",
                          conv.name(), shape);

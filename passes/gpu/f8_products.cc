@@ -8,6 +8,7 @@
 #include "lib/support/round.h"
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
+#include "passes/gpu/library_f8.h"
 
 namespace hlo {
 namespace {
@@ -148,7 +149,7 @@ Decision IsF8Product(const Instruction& dot, const F8Operand& lhs, const F8Opera
   const auto& attrs = dot.attrs<DotAttrs>();
   for (const F8Operand* side : {&lhs, &rhs}) {
     const ElementType type = side->f8->shape().element_type();
-    if (type != kF8E5M2 && type != kF8E4M3FN) return No("the library has no {}", Text(type));
+    if (!IsLibraryF8(type)) return No("the library has no {}", Text(type));
     if (side->scale != nullptr && side->scale->shape().rank() != 0)
       return No("`{}` is no scalar", side->scale->name());
   }

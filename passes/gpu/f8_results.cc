@@ -22,13 +22,10 @@ bool CommutesWithRelu(const Instruction& scale) {
          IsPositive(As(scale.shape().element_type(), 1 / value));
 }
 
-double LargestF8(ElementType type) { return type == ElementType::kF8E4M3FN ? 448 : 57344; }
-
 bool IsClampedTo(const Instruction& clamp, ElementType type) {
   const double most = LargestF8(type);
   const Instruction &low = *clamp.operand(0)->operand(0), &high = *clamp.operand(2)->operand(0);
-  return (type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2) &&
-         !low.literal().is_elided() && !high.literal().is_elided() &&
+  return IsLibraryF8(type) && !low.literal().is_elided() && !high.literal().is_elided() &&
          low.literal().GetDouble() == -most && high.literal().GetDouble() == most;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/gpu/library_config.h"
+#include "passes/gpu/library_f8.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -10,9 +11,6 @@ namespace hlo {
 // Whether max(x, 0)·scale is max(x·scale, 0) for every number x, and so with 1 / scale where it
 // divides: a finite constant above 0 whose inverse is one, too.
 bool CommutesWithRelu(const Instruction& scale);
-
-// The largest finite number of f8e4m3fn or f8e5m2.
-double LargestF8(ElementType type);
 
 // Whether `clamp`, between broadcasts of constants, is to all that the f8 `type` holds.
 bool IsClampedTo(const Instruction& clamp, ElementType type);

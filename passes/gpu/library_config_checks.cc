@@ -29,7 +29,7 @@ absl::Status CheckNothing(const Instruction&) { return absl::OkStatus(); }
 
 absl::Status CheckConvGraph(const Instruction& call) {
   RETURN_IF_ERROR(CheckPart<ConvConfig>(call));
-  const auto config = ReadConfig<ConvConfig>(call);
+  const auto config = ReadConfig<ConvConfig>(call);  // not where only the queue is given
   if (!config.ok() || !config->config.serialized_graph) return absl::OkStatus();
   return ConvGraphOf(call, config->config).status();
 }

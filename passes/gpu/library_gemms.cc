@@ -4,11 +4,10 @@
 
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
+#include "passes/gpu/library_f8.h"
 
 namespace hlo {
 namespace {
-
-constexpr double kMostE4M3FN = 448, kMostE5M2 = 57344;
 
 enum class Activation { kNone, kRelu, kGelu, kSilu };
 
@@ -69,7 +68,7 @@ Instruction* Rescaled(Instruction* x, Instruction* scale, Rewriter& b) {
 
 // As the f8 `type`, whose largest number stands for what is beyond.
 Instruction* AsF8(Instruction* x, ElementType type, Rewriter& b) {
-  const double most = type == ElementType::kF8E4M3FN ? kMostE4M3FN : kMostE5M2;
+  const double most = LargestF8(type);
   return b.Convert(b.Clamp(b.ConstantLike(x, -most), x, b.ConstantLike(x, most)), type);
 }
 
@@ -132,8 +131,7 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
   const EpilogueParts& parts = kEpilogues[static_cast<size_t>(gemm.epilogue)];
   const bool is_f8 = call.attrs<CustomCallAttrs>().custom_call_target == kLtMatmulF8;
   const ElementType declared = ValueShape(call).element_type();
-  const bool yields_f8 =
-      is_f8 && (declared == ElementType::kF8E4M3FN || declared == ElementType::kF8E5M2);
+  const bool yields_f8 = is_f8 && IsLibraryF8(declared);
   const int operands = 2 + (gemm.beta != 0 ? 1 : 0) + (parts.has_bias ? 1 : 0) + (is_f8 ? 2 : 0) +
                        (yields_f8 ? 1 : 0);
   if (call.operand_count() != operands)

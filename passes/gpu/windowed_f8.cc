@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/match/pattern.h"
 #include "lib/support/decision.h"
+#include "passes/gpu/library_f8.h"
 #include "passes/gpu/windowed_loops.h"
 #include "passes/util/carry_more.h"
 #include "passes/util/loop_state.h"
@@ -179,10 +180,8 @@ absl::Status ScaleInside(Instruction* loop, const ScaledOperands& operands,
 
 std::optional<ScaledF8> MatchScaledF8(Instruction* value) {
   ScaledF8 found;
-  const auto converted = m::Convert(m::Any(&found.f8).Where([](const Instruction& source) {
-    const ElementType type = source.shape().element_type();
-    return type == kF8E4M3FN || type == kF8E5M2;
-  }));
+  const auto converted = m::Convert(m::Any(&found.f8).Where(
+      [](const Instruction& source) { return IsLibraryF8(source.shape().element_type()); }));
   const auto scale = m::Broadcast(m::Any(&found.scale).WithRank(0));
   if (!Match(value, m::Either(m::Divide(&found.scaling, converted, scale),
                               m::MultiplyAnyOrder(&found.scaling, converted, scale))))

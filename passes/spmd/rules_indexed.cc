@@ -97,7 +97,7 @@ absl::StatusOr<Parts> DivideDynamicUpdateSlice(Partitioner& partitioner, const I
   }
   op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
                  const DividedRun& run) {
-    const Placement& result = *run.result;
+    const Placement& result = run.result();
     SpmdCode& code = p.code();
     Instruction* tile = operands[0];
     for (int64_t d = 0; d < whole.rank(); ++d) {

@@ -116,7 +116,7 @@ absl::StatusOr<Parts> DivideSlice(Partitioner& partitioner, const Instruction& o
                  const DividedRun& run) {
     SliceAttrs attrs = old.attrs<SliceAttrs>();
     for (int d = 0; d < whole.rank(); ++d) {
-      if (run.result->tiles(d) == 1) continue;
+      if (run.result().tiles(d) == 1) continue;
       SliceRange& range = attrs.slice[static_cast<size_t>(d)];
       range = {0, operands[0]->shape().dim(d), range.stride};
     }
@@ -140,7 +140,7 @@ absl::StatusOr<Parts> DividePad(Partitioner& partitioner, const Instruction& old
                                     const DividedRun& run) {
     PadAttrs attrs = old.attrs<PadAttrs>();
     for (const RunningDim& dim : op_dims) {
-      if (run.result->tiles(dim.out) == 1 || !dim.reads.has_value()) continue;
+      if (run.result().tiles(dim.out) == 1 || !dim.reads.has_value()) continue;
       const ReadEdges edges = EdgesOf(*dim.reads, part.dim(static_cast<int>(dim.out)));
       PaddingDim& around = attrs.padding.dims[static_cast<size_t>(dim.out)];
       around.low = edges.low;

@@ -142,14 +142,14 @@ absl::StatusOr<Parts> DivideConvolution(Partitioner& partitioner, const Instruct
       if (run.operands[1]->tiles(kernel) > 1) {
         window.size = operands[1]->shape().dim(static_cast<int>(kernel));
         window.pad_low = window.pad_high = 0;
-      } else if (run.result->tiles(out) > 1) {
+      } else if (run.result().tiles(out) > 1) {
         const ReadEdges edges =
             EdgesOf(*SpatialDim(old, window, in, out).reads, part.dim(static_cast<int>(out)));
         window.pad_low = edges.low;
         window.pad_high = edges.high;
       }
     }
-    const int64_t tiles = run.result->tiles(numbers.output_feature);
+    const int64_t tiles = run.result().tiles(numbers.output_feature);
     if (own.batch_group_count > 1) own.batch_group_count /= tiles;
     if (own.feature_group_count > 1) own.feature_group_count /= tiles;
     Instruction* made = p.Clone(old, part, std::move(operands));

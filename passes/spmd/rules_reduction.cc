@@ -162,7 +162,7 @@ absl::StatusOr<Parts> DivideReduceWindow(Partitioner& partitioner, const Instruc
     ReduceWindowAttrs attrs{window};
     for (const RunningDim& running : op_dims) {
       const auto d = static_cast<int>(running.out);
-      if (run.result->tiles(d) == 1 || !running.reads.has_value()) continue;
+      if (run.result().tiles(d) == 1 || !running.reads.has_value()) continue;
       const Shape shape = part.IsTuple() ? part.element(0) : part;
       const ReadEdges edges = EdgesOf(*running.reads, shape.dim(d));
       WindowDim& dim = attrs.window.dims[static_cast<size_t>(d)];

@@ -76,7 +76,7 @@ std::optional<ScatteredSum> ScatteredSumOf(const Placement& placement, const Pla
 std::optional<ScatteredSum> ScatteredSumOf(Partitioner& partitioner, const Instruction& old,
                                            const RunningOp& op, const DividedRun& run) {
   if (op.combine || !old.shape().IsArray()) return std::nullopt;
-  return ScatteredSumOf(*run.result, *partitioner.wanted(0), old.shape(),
+  return ScatteredSumOf(run.result(), *partitioner.wanted(0), old.shape(),
                         run.loops.Groups(run.summed));
 }
 
@@ -260,7 +260,6 @@ class Chooser {
     }
     way.cost += work / kElementsPerByte;
     run.results = ResultsFor(loops);
-    run.result = run.results[0];
     run.loops = std::move(loops);
     way.cost += ResultBytes(run);
     return way;
@@ -303,7 +302,7 @@ class Chooser {
   int64_t ResultBytes(const DividedRun& run) const {
     const std::vector<Shape> results = LeafShapes(old_.shape());
     const auto partial_bytes = [&](Shape whole) {
-      return run.result->TileShape(whole.WithoutLayout()).byte_size();
+      return run.result().TileShape(whole.WithoutLayout()).byte_size();
     };
     if (!run.summed.empty()) {
       if (const auto scattered = ScatteredSumOf(partitioner_, old_, op_, run)) {
@@ -416,7 +415,7 @@ absl::StatusOr<Parts> DivideRuns(Partitioner& partitioner, const Instruction& ol
       elements.push_back(run.results[i]->TileShape(old.shape().element(static_cast<int>(i))));
     part = Shape::Tuple(elements);
   } else {
-    part = run.result->TileShape(part);
+    part = run.result().TileShape(part);
   }
   Instruction* value = op.build ? op.build(partitioner, std::move(operands), part, run)
                                 : partitioner.Clone(old, part, std::move(operands));

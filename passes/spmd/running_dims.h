@@ -49,11 +49,12 @@ ReadEdges EdgesOf(const RunningDim::Reads& reads, int64_t part);
 
 // How operation and operands are divided.
 struct DividedRun {
-  Placement loops;                    // over the running dimensions
-  Placements operands;                // null: no array
-  Placements results;                 // of each element, if that is a tuple
-  const Placement* result = nullptr;  // the first one
-  std::vector<int64_t> summed;        // loops that are divided and summed
+  Placement loops;              // over the running dimensions
+  Placements operands;          // null: no array
+  Placements results;           // of each element, if that is a tuple
+  std::vector<int64_t> summed;  // loops that are divided and summed
+
+  const Placement& result() const { return *results[0]; }
 };
 
 struct RunningOp {

@@ -84,6 +84,8 @@ std::optional<Literal> RunOn(const PlatformConfig& config, const Module& module,
   if (!backend.ok()) return std::nullopt;
   std::unique_ptr<Module> compiled = module.Clone();
   if (!config.passes.empty()) {
+    // What is called once draws once, in an order that passes are free to choose.
+    if (KeepsRandomState(module)) return std::nullopt;
     PassContext context;
     // Whether passes should refuse it is for mode `passes` to say.
     if (!RunPipelineText(config.passes, *compiled, context, {}).ok()) return std::nullopt;

@@ -149,8 +149,7 @@ class ReduceEmission {
                                      const std::vector<KernelOutput>& outputs,
                                      const ArrayIndex& index, std::vector<EmittedList>& values) {
     for (size_t o = 0; o < outputs.size(); ++o) {
-      const absl::Span<const int64_t> dims = outputs[o].shape.dims();
-      const ArrayIndex own = index.dims() == dims ? index : index.Reshaped(dims, emitter.kernel());
+      const ArrayIndex own = index.Reshaped(outputs[o].shape.dims(), emitter.kernel());
       ASSIGN_OR_RETURN(const Emitted one,
                        emitter.Emit(outputs[o].instruction, own, outputs[o].result));
       values[o].push_back(one);

@@ -195,8 +195,7 @@ absl::StatusOr<EmittedList> JointReducer::Inputs(const ArrayIndex& index) const 
   for (size_t r = 0; r < parts_.size(); ++r) {
     const absl::Span<const int64_t> dims = reduces_[r]->operand(0)->shape().dims();
     ASSIGN_OR_RETURN(EmittedList values,
-                     emitter_.EmitReduceInputs(
-                         reduces_[r], index.dims() == dims ? index : index.Reshaped(dims, k)));
+                     emitter_.EmitReduceInputs(reduces_[r], index.Reshaped(dims, k)));
     llvm::Value* const position = parts_[r].has_positions() ? index.linear(k) : nullptr;
     Append(parts_[r].Widen(std::move(values), position), all);
   }

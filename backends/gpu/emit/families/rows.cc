@@ -180,8 +180,7 @@ class RowEmission {
   }
 
   ArrayIndex IndexIn(const Instruction& array, const ArrayIndex& index, KernelBuilder& k) const {
-    const absl::Span<const int64_t> dims = array.shape().dims();
-    return dims == dims_ ? index : index.Reshaped(dims, k);
+    return index.Reshaped(array.shape().dims(), k);
   }
 
   // All loads come before anything waits for one of them.

@@ -52,6 +52,7 @@ ArrayIndex::Positions ArrayIndex::positions(IndexBuilder& builder) const {
 }
 
 ArrayIndex ArrayIndex::Reshaped(absl::Span<const int64_t> dims, IndexBuilder& builder) const {
+  if (dims == dims_) return *this;
   // Dimensions of size 1 come and go without arithmetic.
   if (linear_ == nullptr) {
     absl::InlinedVector<int64_t, 6> from, to;
