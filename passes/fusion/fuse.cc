@@ -51,7 +51,8 @@ std::vector<Instruction*> CopyOutputs(const Instruction& x, Instruction& fusion)
   return outputs;
 }
 
-// `outputs` as the fusion `x`, which yields them, says that they lie, where a bitcast may read that.
+// `outputs` as the fusion `x`, which yields them, says that they lie, where a bitcast may read
+// that.
 std::vector<Instruction*> LaidOutAs(const Instruction& x, std::vector<Instruction*> outputs) {
   const Shape shape = x.shape();
   if (!x.parent()->MayHold(Opcode::kBitcast)) return outputs;
