@@ -39,7 +39,14 @@ LineKind LookAtLine(const char* at, const char* end) {
   if (at < end && *at == '=' && (percent || at > after)) return LineKind::kInstruction;
   const char* last = std::find(at, end, '\n');
   while (last > at && IsBlank(last[-1])) --last;
-  return last > at && last[-1] == '{' ? LineKind::kComputation : LineKind::kOther;
+  if (last == at) return LineKind::kOther;
+  // Its first instruction may stand in the same line.
+  const std::string_view rest(at, static_cast<size_t>(last - at));
+  const size_t result = rest.front() == '(' ? rest.find("->") : std::string_view::npos;
+  const bool is_computation =
+      rest.front() == '{' || rest.back() == '{' ||
+      (result != std::string_view::npos && rest.find('{', result) != std::string_view::npos);
+  return is_computation ? LineKind::kComputation : LineKind::kOther;
 }
 
 }  // namespace

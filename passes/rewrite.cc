@@ -13,6 +13,7 @@
 #include "passes/rule_names.h"
 #include "passes/util/caller_sharding.h"
 #include "passes/util/control_edges.h"
+#include "passes/util/origins.h"
 #include "passes/util/plain_fusion.h"
 
 namespace hlo {
@@ -212,11 +213,7 @@ bool KeepsName(const Instruction& old, const Instruction& replacement) {
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
   replacement = CopyIfLayoutIsRead(replacement, *old);
   const Extras* from = old->extras();
-  // It is the value that `old` was, whoever built it.
-  if (from != nullptr && from->origin && !from->origin->synthetic_call &&
-      Compatible(old->shape(), replacement->shape()) &&
-      (replacement->extras() == nullptr || !replacement->extras()->origin))
-    replacement->mutable_extras().origin = from->origin;
+  PassOnOrigin(*old, replacement);
   if (from != nullptr && replacement->id() >= first_new_id) {
     if (from->sharding && replacement->sharding() == nullptr)
       replacement->mutable_extras().sharding = from->sharding;

@@ -7,6 +7,7 @@
 #include "lib/ir/compare.h"
 #include "lib/support/hash.h"
 #include "passes/util/frontend_attribute.h"
+#include "passes/util/origins.h"
 
 namespace hlo {
 namespace {
@@ -171,6 +172,7 @@ class Finder {
     const std::vector<Instruction*> operands = instruction->operand_vector();
     // Edges that do not count go with it: handed on they might lead in a circle.
     if (options_.ignore_control_dependencies) instruction->DropControlEdges();
+    PassOnOrigin(*instruction, same);
     computation_.Replace(instruction, same);
     for (Instruction* operand : operands) {
       if (!operand->is_dead() && !operand->has_uses() && !operand->has_control_edges() &&

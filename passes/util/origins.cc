@@ -23,6 +23,14 @@ void SetOrigin(Instruction* instruction, const OriginalValue::Node* origin) {
   }
 }
 
+void PassOnOrigin(const Instruction& old, Instruction* replacement) {
+  const Extras* extras = old.extras();
+  if (extras == nullptr || !extras->origin || extras->origin->synthetic_call ||
+      !Compatible(old.shape(), replacement->shape()))
+    return;
+  replacement->mutable_extras().origin = extras->origin;
+}
+
 OriginalValue::Node UnknownOrigin(Shape shape) {
   OriginalValue::Node node;
   node.is_tuple = shape.IsTuple();

@@ -15,6 +15,10 @@ const OriginalValue::Node* OriginOf(const Instruction& instruction);
 
 void SetOrigin(Instruction* instruction, const OriginalValue::Node* origin);
 
+// `replacement` stands for `old` from now on, and is known by what `old` was known by, whatever it
+// was before: of several values that are one the last counts, as in XLA.
+void PassOnOrigin(const Instruction& old, Instruction* replacement);
+
 // Says of a tuple, which is built here, what is said of its operands.
 void SetOriginOfOperands(Instruction* tuple);
 
