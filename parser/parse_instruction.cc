@@ -371,6 +371,7 @@ bool Parser::Lookup(Scope& scope, std::string_view name, SourceLoc loc, Instruct
   std::string hint = DidYouMean(name, candidates);
   if (name == scope.defining) hint = ": an instruction cannot use its own result";
   Fail(loc, "no instruction named `{}` stands above in this computation{}", name, hint);
+  if (name != scope.defining) NoteIfDefinedBelow(name, /*is_computation=*/false);
   // One message per name.
   scope.names.try_emplace(name, Binding{nullptr, SourceLoc()});
   return false;
@@ -432,8 +433,10 @@ bool Parser::ReadComputation(Computation*& out) {
   }
   computations_.try_emplace(name, ComputationBinding{nullptr, SourceLoc()});
   const bool itself = std::find(candidates.begin(), candidates.end(), name) != candidates.end();
-  return Fail(loc, "no computation named `{}` stands above{}", name,
-              itself ? ": a computation cannot call itself" : DidYouMean(name, candidates));
+  Fail(loc, "no computation named `{}` stands above{}", name,
+       itself ? ": a computation cannot call itself" : DidYouMean(name, candidates));
+  if (!itself) NoteIfDefinedBelow(name, /*is_computation=*/true);
+  return false;
 }
 
 bool Parser::ReadComputations(absl::InlinedVector<Computation*, 2>& out) {

@@ -19,15 +19,15 @@ bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 enum class LineKind { kInstruction, kEndOfBody, kComputation, kOther };
 
-// What the line at `at` looks like; only used to find a place to go on after an error.
-LineKind LookAtLine(const char* at, const char* end) {
+// What the line at `at` looks like, and the name it begins with; only used once there is an error.
+LineKind LookAtLine(const char* at, const char* end, std::string_view* name_of_it = nullptr) {
   while (at < end && IsBlank(*at)) ++at;
   if (at == end) return LineKind::kOther;
   if (*at == '}') return LineKind::kEndOfBody;
   const auto starts = [&](std::string_view word) {
     return std::string_view(at, static_cast<size_t>(end - at)).starts_with(word);
   };
-  if (starts("ENTRY ")) return LineKind::kComputation;
+  if (starts("ENTRY ")) return LineKind::kComputation;  // which nothing calls
   if (starts("ROOT ")) at += 5;
   const bool percent = at < end && *at == '%';
   if (percent) ++at;
@@ -35,6 +35,7 @@ LineKind LookAtLine(const char* at, const char* end) {
   while (at < end && Lexer::IsIdentByte(*at)) ++at;
   if (at == name) return LineKind::kOther;
   const char* after = at;
+  if (name_of_it != nullptr) *name_of_it = {name, static_cast<size_t>(after - name)};
   while (at < end && IsBlank(*at)) ++at;
   if (at < end && *at == '=' && (percent || at > after)) return LineKind::kInstruction;
   const char* last = std::find(at, end, '\n');
@@ -264,6 +265,22 @@ bool Parser::ResyncInstruction(uint32_t start) {
   lex_.set_cursor(end);
   lex_.Next();
   return false;
+}
+
+void Parser::NoteIfDefinedBelow(std::string_view name, bool is_computation) {
+  const char* const end = text_.data() + text_.size();
+  const char* line = text_.data() + std::min<size_t>(token().begin, text_.size());
+  while ((line = std::find(line, end, '\n')) < end) {
+    std::string_view found;
+    const LineKind kind = LookAtLine(++line, end, &found);
+    if (!is_computation && (kind == LineKind::kEndOfBody || kind == LineKind::kComputation)) break;
+    const LineKind wanted = is_computation ? LineKind::kComputation : LineKind::kInstruction;
+    if (kind != wanted || found != name) continue;
+    const auto begin = static_cast<uint32_t>(found.data() - text_.data());
+    Note({begin, static_cast<uint32_t>(found.size())},
+         fmt::format("`{}` is defined here, below its use", name));
+    return;
+  }
 }
 
 // Moves to the next computation.

@@ -306,6 +306,8 @@ class Parser {
   void RenumberStackFrames();
   void SetSchedule();
   bool ResyncInstruction(uint32_t start);
+  // After the message that nothing above is called `name`: where it is defined further down.
+  void NoteIfDefinedBelow(std::string_view name, bool is_computation);
   void ResyncComputation(uint32_t start);
 
   // ---- instructions (parse_instruction.cc) ----

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/builder.h"
+#include "passes/layout_copy.h"
 
 namespace hlo {
 namespace {
@@ -84,7 +85,7 @@ absl::Status TakeFrom(const Sent& large, const Sent& small, PassContext& context
     RETURN_IF_ERROR(builder.status());
   }
   Instruction* operand = small.permute->operand(0);
-  computation.Replace(small.permute, value);
+  computation.Replace(small.permute, CopyIfLayoutIsRead(value, *small.permute));
   if (!operand->is_used() && operand->opcode() == Opcode::kSlice && !operand->has_control_edges())
     computation.RemoveUnused(operand);
   context.Count("merged");

@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::string_view kParameter = "param_";
 
+// A fusion whose body something else calls, too, gets one to itself before that is changed.
+void TakeBodyApart(Instruction& fusion) {
+  Computation& body = *fusion.fused_computation();
+  if (body.callers().size() > 1)
+    fusion.SetCall(0, body.module().CloneComputation(body, ".clone", /*deep=*/false));
+}
+
 // The fused value of an outside one: its parameter, which is made if there is none. The result of
 // the fusion itself is its root.
 Instruction* InputFor(Instruction& fusion, Instruction* operand) {
@@ -131,6 +138,7 @@ Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& opt
 }
 
 Instruction* Absorb(Instruction* producer, Instruction* fusion) {
+  TakeBodyApart(*fusion);
   Instruction* const copy = CopyOutputs(*producer, *fusion)[0];
   DropSharding(*copy);
   ReadOwn(*fusion, producer, copy);
@@ -139,6 +147,7 @@ Instruction* Absorb(Instruction* producer, Instruction* fusion) {
 
 void TakeOver(Instruction* fusion, Instruction* reader) {
   Computation& computation = *fusion->parent();
+  TakeBodyApart(*fusion);
   Instruction* const result = CopyOutputs(*reader, *fusion)[0];
   fusion->fused_computation()->set_root(result);
   fusion->set_shape(reader->shape());
@@ -159,6 +168,7 @@ void TakeOver(Instruction* fusion, Instruction* reader) {
 }
 
 void MergeOutputs(Instruction* fusion, Instruction* x) {
+  TakeBodyApart(*fusion);
   Computation& body = *fusion->fused_computation();
   const bool fusion_was_tuple = fusion->shape().IsTuple(), x_was_tuple = x->shape().IsTuple();
   const std::vector<Use> fusion_uses(fusion->uses().begin(), fusion->uses().end());

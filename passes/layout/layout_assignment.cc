@@ -121,6 +121,7 @@ class Assigner {
   bool Write() {
     for (Computation* computation : computations_) {
       SetShapes(computation);
+      if (IsAsyncBody(*computation)) continue;  // there is no place for copies
       CopyOperands(computation);
       CopyRoot(computation);
     }
@@ -146,7 +147,7 @@ class Assigner {
       if (const std::optional<Shape> shape = ParameterOf(computation, i))
         constraints_->SetResult(*computation->parameter(i), *shape, Strength::kMandatory);
     }
-    const bool is_asynchronous = IsAsyncBody(*computation);  // there is no place for copies
+    const bool is_asynchronous = IsAsyncBody(*computation);
     for (const Instruction* instruction : computation->instructions()) {
       if (is_asynchronous) {
         Keep(*instruction);

@@ -6,6 +6,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/compare.h"
 #include "lib/support/hash.h"
+#include "passes/layout_copy.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/origins.h"
 
@@ -173,7 +174,7 @@ class Finder {
     // Edges that do not count go with it: handed on they might lead in a circle.
     if (options_.ignore_control_dependencies) instruction->DropControlEdges();
     PassOnOrigin(*instruction, same);
-    computation_.Replace(instruction, same);
+    computation_.Replace(instruction, CopyIfLayoutIsRead(same, *instruction));
     for (Instruction* operand : operands) {
       if (!operand->is_dead() && !operand->has_uses() && !operand->has_control_edges() &&
           !effects_.Of(*operand)) {
