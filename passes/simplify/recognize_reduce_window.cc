@@ -345,8 +345,9 @@ class WindowFinder {
   static Instruction* Sum(Instruction* root, Rewriter& rewriter) {
     const std::vector<WeightedTerm> terms = TermsOf(root);
     const ElementType type = root->shape().element_type();
-    if (terms.empty() || type == ElementType::kPred || !IdentityOf(Opcode::kAdd, type) ||
-        !HoldsWeights(terms, type))
+    constexpr int kLeastBits = 16;  // floats with fewer differ by their first digit in each order
+    if (terms.empty() || (IsFloat(type) && BitWidth(type) < kLeastBits) ||
+        type == ElementType::kPred || !IdentityOf(Opcode::kAdd, type) || !HoldsWeights(terms, type))
       return nullptr;
     const std::vector<WeightedTerm> sum = AddedUp(terms);
     std::vector<Instruction*> leaves;
