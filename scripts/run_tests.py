@@ -188,8 +188,11 @@ def simulated(tool, totals):
             [tool, "--check-models", *tiny, "--platforms=gpu-sim", "--time-limit=60"], totals)
 
 
-def cases(build, totals, folder):
-    for mode, table in (("text", "text_cases.jsonl"), ("ops", "op_cases.jsonl"), ("passes", "pass_cases.jsonl")):
+TABLES = {"text": "text_cases.jsonl", "ops": "op_cases.jsonl", "passes": "pass_cases.jsonl"}
+
+
+def cases(build, totals, folder, modes=tuple(TABLES)):
+    for mode, table in ((mode, TABLES[mode]) for mode in modes):
         if not (folder / table).is_file():
             totals.add(f"golden table {table}, which is not in {folder}", 0, 0, 1, 0)
         else:
@@ -201,6 +204,18 @@ def cases(build, totals, folder):
             closing(f"golden table {table}", [sys.executable, *command], totals)
             if mode == "text":
                 closing(f"golden table {table}, printed again", [sys.executable, *command, "--fixed-point"], totals)
+
+
+def sanitized(build, totals, folder):
+    """What was built with sanitizers: unit tests, and lit tests or, without hlo-opt, the golden tables of text and operations."""
+    print("== unit, sanitized", flush=True)
+    unit(build, totals)
+    if (build / "bin" / "hlo-opt").exists():
+        print("== lit, sanitized", flush=True)
+        lit(build, totals)
+    else:
+        print("== cases, sanitized", flush=True)
+        cases(build, totals, folder, ("text", "ops"))
 
 
 def fuzz(build, totals):
@@ -247,7 +262,7 @@ def repo(build, totals):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build/release", help="build folder (default build/release)")
-    parser.add_argument("--sanitized", default="", help="build folder with sanitizers: its unit and lit tests are run, too")
+    parser.add_argument("--sanitized", default="", help="build folder with sanitizers: what it has is run, too")
     parser.add_argument("--only", default="", help="comma-separated sections")
     parser.add_argument("--filter", default="", metavar="REGEX", help="only unit tests with such a name and lit files with such a path")
     parser.add_argument("--programs", default="", help="comma-separated: only these programs of section unit")
@@ -274,9 +289,7 @@ def main():
         else:
             sections[name](build, totals)
     if options.sanitized:
-        for name in ("unit", "lit"):
-            print(f"== {name}, sanitized", flush=True)
-            sections[name]((ROOT / options.sanitized).resolve(), totals)
+        sanitized((ROOT / options.sanitized).resolve(), totals, (ROOT / options.cases).resolve())
     print(f"== all, {time.time() - start:.0f} s")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     if options.filter and not totals.passed + totals.failed + totals.skipped:

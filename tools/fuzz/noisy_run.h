@@ -37,6 +37,7 @@ struct NoisyRun {
   Nans nans = Nans::kRandomSigns;
   bool varies = false;       // of kNoise: of very different sizes
   bool signs_zeros = false;  // of kGrid: what cancels leaves zeros of the sign `sign`
+  bool expands = false;      // of kNoise: as kExpanded, with noise in what statistics become
 };
 
 // What the run puts in the place of an array or of each element of a tuple; the value itself where

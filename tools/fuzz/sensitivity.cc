@@ -138,11 +138,15 @@ bool IsBorder(const Instruction& instruction) {
          (instruction.opcode() == Opcode::kParameter && !instruction.parent()->is_entry());
 }
 
+bool IsStatistics(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kBatchNormTraining ||
+         instruction.opcode() == Opcode::kBatchNormGrad;
+}
+
 // Has another form that makes infinity or NaN of other numbers: statistics are sums that it rounds
 // to infinity before it divides.
 bool HasOtherForm(const Instruction& instruction) {
-  constexpr OpcodeSet kStatistics = {Opcode::kBatchNormTraining, Opcode::kBatchNormGrad};
-  return kStatistics.Has(instruction.opcode()) || SeesPadding(instruction);
+  return IsStatistics(instruction) || SeesPadding(instruction);
 }
 
 // Every reduction meets its elements from the other end.
@@ -336,6 +340,14 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       .everywhere = everywhere});
     }
   }
+  // A variance is the difference of large numbers where the mean is large.
+  for (int run = 0; thorough && AnyInstruction(module, IsStatistics) && run < kRuns; ++run) {
+    runs.push_back({.kind = NoisyRun::Kind::kNoise,
+                    .random = FuzzRandom(static_cast<uint64_t>(run) + 1),
+                    .sign = run % 2 == 0 ? 1.0 : -1.0,
+                    .everywhere = true,
+                    .expands = true});
+  }
   if (AnyInstruction(module, LooksAtBits) || AnyInstruction(module, IsScale)) {
     using Nans = NoisyRun::Nans;
     for (const Nans nans :
@@ -395,6 +407,7 @@ absl::Status WriteOut(Module& module) {
 absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
   module.ClearSchedule();
   if (run.kind == NoisyRun::Kind::kExpanded) return WriteOut(module);
+  if (run.expands) RETURN_IF_ERROR(WriteOut(module));
   const std::vector<Computation*> computations = module.computations();
   for (Computation* computation : computations) {
     if (IsRegionOfReducer(*computation)) continue;
