@@ -325,6 +325,17 @@ Instruction* Met(Instruction* x, Instruction* y, NoisyRun& run) {
   return result == nullptr ? x : result;
 }
 
+Instruction* BesideAxis(Instruction* x, double sign) {
+  Builder b(x->parent());
+  Instruction *const re = b.Real(x), *const im = b.Imag(x);
+  Instruction* const noise =
+      b.Multiply(b.Abs(re), b.ConstantLike(re, std::abs(NoiseOf(re->shape().element_type()))));
+  Instruction* const beside = b.Multiply(noise, b.ConstantLike(noise, sign));
+  Instruction* const result =
+      b.Complex(re, b.Select(b.Compare(b.Abs(im), noise, ComparisonDirection::kLe), beside, im));
+  return b.status().ok() ? result : x;
+}
+
 Instruction* Moved(Instruction* value, NoisyRun& run) {
   return value->shape().IsTuple() ? MovedTuple(value, run) : MovedArray(value, run);
 }

@@ -37,7 +37,10 @@ struct NoisyRun {
   Nans nans = Nans::kRandomSigns;
   bool varies = false;       // of kNoise: of very different sizes
   bool signs_zeros = false;  // of kGrid: what cancels leaves zeros of the sign `sign`
-  bool expands = false;      // of kNoise: as kExpanded, with noise in what statistics become
+  // Of kNoise: complex numbers that lie within noise of the real axis lie on the side of `sign` of
+  // it, where a function reads them that has a cut there.
+  bool takes_sides = false;
+  bool expands = false;  // of kNoise: as kExpanded, with noise in what statistics become
 };
 
 // What the run puts in the place of an array or of each element of a tuple; the value itself where
@@ -47,5 +50,8 @@ Instruction* Moved(Instruction* value, NoisyRun& run);
 // Of two values that a run of kVanishing compares, the first, with the elements of the second where
 // the two lie no farther apart than noise: rounded in another way they may be equal.
 Instruction* Met(Instruction* x, Instruction* y, NoisyRun& run);
+
+// The complex `x`, beside the real axis where it lies within noise of it.
+Instruction* BesideAxis(Instruction* x, double sign);
 
 }  // namespace hlo

@@ -190,6 +190,26 @@ Meetings MeetingsAfter(const Computation& computation, const std::vector<Instruc
   return meetings;
 }
 
+// Of the instructions that `choices` went into: a function reads its operand on one side of a cut.
+void TakeSides(Computation& computation, const std::vector<Instruction*>& choices, double sign) {
+  constexpr OpcodeSet kHasCut = {Opcode::kLog,   Opcode::kLog1p, Opcode::kSqrt,
+                                 Opcode::kRsqrt, Opcode::kCbrt,  Opcode::kPower};
+  absl::flat_hash_set<const Instruction*> reached(choices.begin(), choices.end());
+  for (Instruction* instruction : computation.PostOrder()) {
+    const auto operands = instruction->operands();
+    const bool is_reached =
+        IsBorder(*instruction) ||
+        std::any_of(operands.begin(), operands.end(),
+                    [&](const Instruction* operand) { return reached.contains(operand); });
+    if (!is_reached) continue;
+    reached.insert(instruction);
+    if (!kHasCut.Has(instruction->opcode()) || !reached.contains(instruction->operand(0)) ||
+        !IsComplex(instruction->operand(0)->shape().element_type()))
+      continue;
+    instruction->ReplaceOperand(0, BesideAxis(instruction->operand(0), sign));
+  }
+}
+
 void AddNoise(Computation& computation, NoisyRun& run) {
   std::vector<Instruction*> choices;
   for (Instruction* instruction : computation.instructions()) {
@@ -200,6 +220,7 @@ void AddNoise(Computation& computation, NoisyRun& run) {
         (run.everywhere && IsArithmetic(*instruction)))
       choices.push_back(instruction);
   }
+  if (run.takes_sides) TakeSides(computation, choices, run.sign);
   Meetings meetings;
   if (run.kind == NoisyRun::Kind::kVanishing) {
     meetings = MeetingsAfter(computation, choices);
@@ -338,6 +359,15 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       .random = FuzzRandom(runs.size()),
                       .sign = sign,
                       .everywhere = everywhere});
+    }
+  }
+  if (has_choice && thorough) {
+    for (const double sign : {1.0, -1.0}) {
+      runs.push_back({.kind = NoisyRun::Kind::kNoise,
+                      .random = FuzzRandom(1),
+                      .sign = sign,
+                      .everywhere = everywhere,
+                      .takes_sides = true});
     }
   }
   // A variance is the difference of large numbers where the mean is large.
