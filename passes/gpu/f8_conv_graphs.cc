@@ -10,6 +10,7 @@
 #include "passes/gpu/f8_products.h"
 #include "passes/gpu/f8_results.h"
 #include "passes/gpu/library_calls.h"
+#include "passes/gpu/library_f8.h"
 #include "passes/util/origins.h"
 
 namespace hlo {
@@ -25,9 +26,7 @@ struct F8Input {
 };
 
 // Of f8 that cuDNN convolves.
-bool IsF8Array(const Instruction& x) {
-  return IsF8(x.shape().element_type()) && IsConvGraphType(x.shape().element_type());
-}
+bool IsF8Array(const Instruction& x) { return IsLibraryF8(x.shape().element_type()); }
 
 std::optional<F8Input> F8InputOf(Instruction* x) {
   F8Input input;

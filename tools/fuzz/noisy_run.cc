@@ -329,7 +329,7 @@ Instruction* BesideAxis(Instruction* x, double sign) {
   Builder b(x->parent());
   Instruction *const re = b.Real(x), *const im = b.Imag(x);
   Instruction* const noise =
-      b.Multiply(b.Abs(re), b.ConstantLike(re, std::abs(NoiseOf(re->shape().element_type()))));
+      b.Multiply(b.Abs(re), b.ConstantLike(re, NoiseOf(re->shape().element_type())));
   Instruction* const beside = b.Multiply(noise, b.ConstantLike(noise, sign));
   Instruction* const result =
       b.Complex(re, b.Select(b.Compare(b.Abs(im), noise, ComparisonDirection::kLe), beside, im));

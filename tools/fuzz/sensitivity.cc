@@ -171,16 +171,25 @@ struct Meetings {
   std::vector<Instruction*> comparisons;  // of floats
 };
 
-// Those that some of `choices` went into. Noise leaves little of what cancels, but hardly ever
-// nothing, which a quotient or a remainder by it shows, or a test for equality.
-Meetings MeetingsAfter(const Computation& computation, const std::vector<Instruction*>& choices) {
+// `choices`, and what some of them went into.
+absl::flat_hash_set<const Instruction*> ReachedBy(const Computation& computation,
+                                                  const std::vector<Instruction*>& choices) {
   absl::flat_hash_set<const Instruction*> reached(choices.begin(), choices.end());
-  Meetings meetings;
-  for (Instruction* instruction : computation.SequenceOrPostOrder()) {
+  for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
     if (IsBorder(*instruction)) reached.insert(instruction);
     for (const Instruction* operand : instruction->operands()) {
       if (reached.contains(operand)) reached.insert(instruction);
     }
+  }
+  return reached;
+}
+
+// Those that some of `choices` went into. Noise leaves little of what cancels, but hardly ever
+// nothing, which a quotient or a remainder by it shows, or a test for equality.
+Meetings MeetingsAfter(const Computation& computation, const std::vector<Instruction*>& choices) {
+  const auto reached = ReachedBy(computation, choices);
+  Meetings meetings;
+  for (Instruction* instruction : computation.SequenceOrPostOrder()) {
     const bool is_sum =
         instruction->opcode() == Opcode::kAdd || instruction->opcode() == Opcode::kSubtract;
     if (!reached.contains(instruction)) continue;
@@ -194,15 +203,8 @@ Meetings MeetingsAfter(const Computation& computation, const std::vector<Instruc
 void TakeSides(Computation& computation, const std::vector<Instruction*>& choices, double sign) {
   constexpr OpcodeSet kHasCut = {Opcode::kLog,   Opcode::kLog1p, Opcode::kSqrt,
                                  Opcode::kRsqrt, Opcode::kCbrt,  Opcode::kPower};
-  absl::flat_hash_set<const Instruction*> reached(choices.begin(), choices.end());
+  const auto reached = ReachedBy(computation, choices);
   for (Instruction* instruction : computation.PostOrder()) {
-    const auto operands = instruction->operands();
-    const bool is_reached =
-        IsBorder(*instruction) ||
-        std::any_of(operands.begin(), operands.end(),
-                    [&](const Instruction* operand) { return reached.contains(operand); });
-    if (!is_reached) continue;
-    reached.insert(instruction);
     if (!kHasCut.Has(instruction->opcode()) || !reached.contains(instruction->operand(0)) ||
         !IsComplex(instruction->operand(0)->shape().element_type()))
       continue;
