@@ -122,6 +122,7 @@ std::string CheckPasses(std::string_view input) {
   const bool normalizes = runs("cudnn_batchnorm_rewriter");
   // As XLA's, it leaves out the roundings on the way.
   const bool skips_roundings = runs("simplify-fp-conversions") && HoldsNarrowestFloats(module);
+  const bool rounds_operands = runs("cublas-gemm-rewriter") && AsksForRoundedOperands(module);
   const bool diagonalizes = runs("eigh_expander") && StopsBeforeEigenvalues(module);
   const bool shares_draws = runs("spmd-partitioner") && DrawsOnSeveralDevices(module);
   // In a region that is manual along some axes, devices that should have equal values may not.
@@ -130,7 +131,7 @@ std::string CheckPasses(std::string_view input) {
         return instruction.opcode() == Opcode::kPartitionId;
       });
   if (!KeepsRandomState(module) && !redraws && !shares_draws && !differs_inside && !reads_pads &&
-      !rounds_sums && !normalizes && !skips_roundings && !diagonalizes &&
+      !rounds_sums && !rounds_operands && !normalizes && !skips_roundings && !diagonalizes &&
       !NamesAbsentDevices(module) && !DeclaresTrips(module))
     equivalence.AddTo(instrumentation);
   std::string failed;

@@ -230,6 +230,15 @@ bool HoldsNarrowestFloats(const Module& module) {
   });
 }
 
+bool AsksForRoundedOperands(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    if (instruction.opcode() != Opcode::kDot) return false;
+    const DotAlgorithm asked = instruction.attrs<DotAttrs>().algorithm;
+    return asked != DotAlgorithm::kUnset && asked != DotAlgorithm::kF32F32F32 &&
+           asked != DotAlgorithm::kF64F64F64;
+  });
+}
+
 bool DeclaresTrips(const Module& module) {
   return AnyInstruction(module, [](const Instruction& instruction) {
     if (instruction.opcode() != Opcode::kWhile) return false;

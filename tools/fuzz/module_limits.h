@@ -20,6 +20,9 @@ bool TakesGroupSizes(const Module& module);
 bool DependsOnOrder(const Module& module);
 // Floats under 16 bits, of which a rounding that is left out shows in the first digit.
 bool HoldsNarrowestFloats(const Module& module);
+// A dot whose algorithm rounds its operands first. The interpreter does not, as XLA:CPU: what makes
+// the roundings explicit has other results.
+bool AsksForRoundedOperands(const Module& module);
 // A reduction of floats under 32 bits.
 bool ReducesNarrowFloats(const Module& module);
 // What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
