@@ -341,7 +341,7 @@ class Assigner {
     }
     Instruction* const parameter = branch->parameter(0);
     const std::vector<Use> uses(parameter->uses().begin(), parameter->uses().end());
-    parameter->set_shape(operand->shape());
+    SetShape(parameter, WithOrdersOf(parameter->shape(), operand->shape()));
     Instruction* const copy = Copy(parameter, wanted);
     if (copy == parameter) return true;
     for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, copy);
