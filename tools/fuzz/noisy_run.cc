@@ -302,6 +302,29 @@ Instruction* MovedArray(Instruction* value, NoisyRun& run) {
   return moved == nullptr ? value : moved;
 }
 
+// Divide, and round once, at the end. Sums and products of numbers too narrow for noise are exact.
+bool DividesNarrow(const Instruction& value) {
+  constexpr OpcodeSet kDivide = {Opcode::kCholesky, Opcode::kTriangularSolve,
+                                 Opcode::kBatchNormTraining, Opcode::kBatchNormInference,
+                                 Opcode::kBatchNormGrad};
+  if (!kDivide.Has(value.opcode())) return false;
+  const ElementType type = value.operand(0)->shape().element_type();
+  return IsFloat(type) && !HasNoise(type);
+}
+
+// `value`, from f32 to f32.
+Instruction* Widened(Builder& b, Instruction* value) {
+  std::vector<Instruction*> operands;
+  for (Instruction* operand : value->operands())
+    operands.push_back(b.Convert(operand, ElementType::kF32));
+  std::vector<Shape> elements;
+  for (const Shape& element : value->shape().elements())
+    elements.push_back(element.WithElementType(ElementType::kF32));
+  const Shape shape = value->shape().IsTuple() ? Shape::Tuple(elements)
+                                               : value->shape().WithElementType(ElementType::kF32);
+  return b.OpWithShape(value->opcode(), shape, operands, value->attrs_ptr());
+}
+
 // The same of each element of a tuple.
 Instruction* MovedTuple(Instruction* tuple, NoisyRun& run) {
   Builder b(tuple->parent());
@@ -337,7 +360,23 @@ Instruction* BesideAxis(Instruction* x, double sign) {
 }
 
 Instruction* Moved(Instruction* value, NoisyRun& run) {
-  return value->shape().IsTuple() ? MovedTuple(value, run) : MovedArray(value, run);
+  if (!DividesNarrow(*value))
+    return value->shape().IsTuple() ? MovedTuple(value, run) : MovedArray(value, run);
+  Builder b(value->parent());
+  const ElementType type = value->operand(0)->shape().element_type();
+  Instruction* const wide = Widened(b, value);
+  if (!b.status().ok()) return value;
+  Instruction* const moved = Moved(wide, run);
+  Instruction* result = moved;
+  if (moved->shape().IsTuple()) {
+    std::vector<Instruction*> elements;
+    for (int i = 0; i < moved->shape().element_count_of_tuple(); ++i)
+      elements.push_back(b.Convert(b.GetTupleElement(moved, i), type));
+    result = b.Tuple(elements);
+  } else {
+    result = b.Convert(moved, type);
+  }
+  return b.status().ok() ? result : value;
 }
 
 }  // namespace hlo
