@@ -15,19 +15,29 @@ namespace {
 
 using LeafShardings = std::vector<std::optional<Sharding::Leaf>>;
 
-// Whether every array of `shape` can be divided like this: tiles are of as many dimensions.
+// Whether a leaf can be divided like this: tiles are of as many dimensions.
+bool Fits(const Sharding::Leaf& leaf, Shape array) {
+  const int64_t rank = array.IsArray() ? array.rank() : 0;
+  if (const auto* tiled = std::get_if<TiledSharding>(&leaf))
+    return tiled->kind != TiledSharding::Kind::kTiled || tiled->data_rank() == rank;
+  const std::vector<NamedSharding::Dim>& dims = std::get<NamedSharding>(leaf).dims;
+  return dims.empty() || std::ssize(dims) == rank;
+}
+
+// Whether each leaf of `shape` can be divided like this.
 bool FitsAll(const Sharding::Leaf& leaf, Shape shape) {
   bool fits = true;
-  ForEachLeaf(shape, [&](Shape array, const ShapeIndex&) {
-    const int64_t rank = array.IsArray() ? array.rank() : 0;
-    if (const auto* tiled = std::get_if<TiledSharding>(&leaf)) {
-      fits &= tiled->kind != TiledSharding::Kind::kTiled || tiled->data_rank() == rank;
-    } else {
-      const std::vector<NamedSharding::Dim>& dims = std::get<NamedSharding>(leaf).dims;
-      fits &= dims.empty() || std::ssize(dims) == rank;
-    }
-  });
+  ForEachLeaf(shape, [&](Shape array, const ShapeIndex&) { fits &= Fits(leaf, array); });
   return fits;
+}
+
+// Whether these are shardings of the leaves of `shape`.
+bool FitLeaves(const std::vector<Sharding::Leaf>& leaves, Shape shape) {
+  if (std::ssize(leaves) != LeafCount(shape)) return false;
+  size_t next = 0;
+  bool fit = true;
+  ForEachLeaf(shape, [&](Shape array, const ShapeIndex&) { fit &= Fits(leaves[next++], array); });
+  return fit;
 }
 
 // The same leaf for every array of `shape`.
@@ -85,7 +95,7 @@ LeafShardings FromUsers(const Instruction& instruction, const Sharding& told, co
   const Shape shape = instruction.shape();
   const int64_t count = LeafCount(shape);
   if (!instruction.has_uses()) {
-    const bool fits = shape.IsTuple() && std::ssize(told.leaves) == count;
+    const bool fits = shape.IsTuple() && FitLeaves(told.leaves, shape);
     return fits ? LeavesOf(told, count) : LeafShardings();
   }
   LeafShardings mine(static_cast<size_t>(count));
@@ -191,7 +201,7 @@ Instruction* ThroughTuple(Instruction* value, const Sharding& sharding) {
   Instruction* tuple = builder.Tuple({value});
   Instruction* element = builder.GetTupleElement(tuple, 0);
   const Sharding::Leaf* single = SingleLeaf(sharding);
-  const bool fits = std::ssize(sharding.leaves) == LeafCount(element->shape());
+  const bool fits = FitLeaves(sharding.leaves, element->shape());
   if (single != nullptr) {
     element->mutable_extras().sharding = SameForAll(*single, element->shape());
   } else if (element->shape().IsTuple() && fits) {
