@@ -35,7 +35,8 @@ CallContext DirectContext(const Computation& computation) {
   return context == CallContext::kUnreached ? CallContext::kControlFlow : context;
 }
 
-CallGraph::CallGraph(const Module& module) : all_(module.PostOrder()), without_fusions_(all_) {
+CallGraph::CallGraph(const Module& module)
+    : all_(CalleesFirst(module.PostOrder())), without_fusions_(all_) {
   std::erase_if(without_fusions_, [](const Computation* c) { return c->is_fusion(); });
 }
 
@@ -43,13 +44,11 @@ void CallGraph::FindContexts(const Module& module) {
   if (!contexts_.empty() || module.entry() == nullptr) return;
   contexts_.assign(module.serial_limit(), CallContext::kUnreached);
   contexts_[module.entry()->serial()] = CallContext::kControlFlow;
-  // Callers first, so that each is final when its callees are told. Not the order of the text,
-  // which may list a callee after one of its callers.
-  const std::vector<Computation*> order = CalleesFirst(all_);
-  for (size_t i = order.size(); i-- > 0;) {
-    const CallContext from = contexts_[order[i]->serial()];
-    if (from == CallContext::kUnreached || !order[i]->MayCall()) continue;
-    for (const Instruction* instruction : order[i]->instructions()) {
+  // Callers first, so that each is final when its callees are told.
+  for (size_t i = all_.size(); i-- > 0;) {
+    const CallContext from = contexts_[all_[i]->serial()];
+    if (from == CallContext::kUnreached || !all_[i]->MayCall()) continue;
+    for (const Instruction* instruction : all_[i]->instructions()) {
       const bool is_program = CallKindOf(instruction->opcode()) == CallKind::kControlFlow;
       for (int c = 0; c < instruction->call_count(); ++c) {
         CallContext& context = contexts_[instruction->call(c)->serial()];

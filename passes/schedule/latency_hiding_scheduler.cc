@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
-#include "lib/ir/call_order.h"
 #include "passes/schedule/latency_schedule.h"
 #include "passes/schedule/overlap_schedule.h"
 
@@ -66,7 +65,7 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByTimes(Module& module,
   const Durations durations(module, *rates);
   std::vector<int64_t> peaks(module.serial_limit(), 0);
   bool changed = false;
-  for (Computation* computation : CalleesFirst(context.NonFusionComputations(module))) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     std::vector<Instruction*> sequence = computation->SequenceOrPostOrder();
     if (values.Has(*computation->root())) {
       const LatencySchedule schedule(
@@ -115,8 +114,7 @@ absl::StatusOr<LatencyHidingScheduler::ByUnits> LatencyHidingScheduler::Schedule
   const AliasSets& sets = context.analyses().Get<AliasSets>(module);
   SideEffects& effects = context.analyses().Get<SideEffects>(module);
   OverlapResources resources(module, options);
-  const std::vector<Computation*> computations =
-      CalleesFirst(context.NonFusionComputations(module));
+  const std::vector<Computation*> computations = context.NonFusionComputations(module);
   std::vector<int64_t> peaks(module.serial_limit(), 0);
   std::vector<std::vector<ValueId>> live(module.serial_limit());
   if (options.memory_limit_bytes > 0)

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/ir/call_order.h"
-
 namespace hlo::remat {
 
 std::vector<Computation*> RunCallees(const Instruction& instruction) {
@@ -14,7 +12,7 @@ std::vector<Computation*> RunCallees(const Instruction& instruction) {
 }
 
 Peaks::Peaks(Model& model, CallGraph& calls, Counted counted) : model_(model), counted_(counted) {
-  for (Computation* computation : CalleesFirst(calls.without_fusions())) {
+  for (Computation* computation : calls.without_fusions()) {
     const CallContext context = calls.ContextOf(*computation);
     if (context == CallContext::kControlFlow || context == CallContext::kBoth)
       order_.push_back(computation);

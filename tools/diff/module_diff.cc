@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/call_order.h"
 #include "lib/support/hash.h"
 
 namespace hlo {
@@ -20,7 +21,7 @@ class Differ {
   ModuleDiff Run(const Module& before, const Module& after) {
     // Callees first, so that hashes of computations go no deeper than one call.
     for (const Module* module : {&before, &after}) {
-      for (const Computation* computation : module->PostOrder()) Hash(*computation);
+      for (const Computation* computation : CalleesFirst(module->PostOrder())) Hash(*computation);
     }
     Declare(before, after);
     Pair(before.entry(), after.entry());
