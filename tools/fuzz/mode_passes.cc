@@ -114,6 +114,8 @@ std::string CheckPasses(std::string_view input) {
   // As XLA's, they round sums at each step that a narrow reduction carries wide.
   const bool rounds_sums = (runs("float-normalization") || runs("element_type_converter")) &&
                            ReducesNarrowFloats(module);
+  // A sum of equal terms becomes a product, which is rounded once.
+  const bool multiplies = runs("algsimp") && ReducesNarrowTuples(module);
   // A slice whose place is constant, or of what is divided, is no longer moved to where a dynamic
   // array ends.
   const bool reads_pads = (runs("dynamic_padder") || runs("algsimp") || runs("spmd-partitioner")) &&
@@ -131,8 +133,8 @@ std::string CheckPasses(std::string_view input) {
         return instruction.opcode() == Opcode::kPartitionId;
       });
   if (!KeepsRandomState(module) && !redraws && !shares_draws && !differs_inside && !reads_pads &&
-      !rounds_sums && !rounds_operands && !normalizes && !skips_roundings && !diagonalizes &&
-      !NamesAbsentDevices(module) && !DeclaresTrips(module))
+      !rounds_sums && !multiplies && !rounds_operands && !normalizes && !skips_roundings &&
+      !diagonalizes && !NamesAbsentDevices(module) && !DeclaresTrips(module))
     equivalence.AddTo(instrumentation);
   std::string failed;
   PassContext context;

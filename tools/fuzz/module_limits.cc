@@ -97,6 +97,12 @@ bool HasFittingGroups(const Instruction& ragged_dot) {
   return true;
 }
 
+bool IsNarrowReduction(const Instruction& instruction) {
+  if (!kReduceOps.Has(instruction.opcode())) return false;
+  const ElementType type = instruction.operand(0)->shape().element_type();
+  return IsFloat(type) && BitWidth(type) < 32;
+}
+
 }  // namespace
 
 bool DependsOnOrder(const Module& module) {
@@ -108,11 +114,11 @@ bool DependsOnOrder(const Module& module) {
   });
 }
 
-bool ReducesNarrowFloats(const Module& module) {
+bool ReducesNarrowFloats(const Module& module) { return AnyInstruction(module, IsNarrowReduction); }
+
+bool ReducesNarrowTuples(const Module& module) {
   return AnyInstruction(module, [](const Instruction& instruction) {
-    if (!kReduceOps.Has(instruction.opcode())) return false;
-    const ElementType type = instruction.operand(0)->shape().element_type();
-    return IsFloat(type) && BitWidth(type) < 32;
+    return IsNarrowReduction(instruction) && instruction.shape().IsTuple();
   });
 }
 

@@ -25,6 +25,8 @@ bool HoldsNarrowestFloats(const Module& module);
 bool AsksForRoundedOperands(const Module& module);
 // A reduction of floats under 32 bits.
 bool ReducesNarrowFloats(const Module& module);
+// One with a tuple for its result, which rounds after each step.
+bool ReducesNarrowTuples(const Module& module);
 // What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
 // or is reduced by more than one operation. The interpreter has zeros there, if anything.
 bool ReadsAfterEnds(const Module& module);

@@ -236,14 +236,75 @@ void TakeAttribute(Change& c) {
   c.Replace(end, end, attributes);
 }
 
+// Names of computations in attributes.
+std::vector<TextToken> Callees(std::string_view text) {
+  constexpr std::string_view kAttributes[] = {
+      "to_apply", "calls", "body", "condition", "true_computation", "false_computation"};
+  const std::vector<TextToken> tokens = Tokenize(text);
+  const auto is = [&](size_t i, std::string_view word) {
+    return text.substr(tokens[i].begin, tokens[i].end - tokens[i].begin) == word;
+  };
+  std::vector<TextToken> callees;
+  bool in_branches = false;
+  for (size_t i = 2; i < tokens.size(); ++i) {
+    if (is(i - 2, "branch_computations")) in_branches = true;
+    if (is(i, "}")) in_branches = false;
+    if (is(i, "%") || is(i, "{") || is(i, ",")) continue;
+    const size_t equals = is(i - 1, "%") ? i - 2 : i - 1;
+    const bool names_one = equals > 0 && is(equals, "=") &&
+                           std::any_of(std::begin(kAttributes), std::end(kAttributes),
+                                       [&](std::string_view word) { return is(equals - 1, word); });
+    if (in_branches || names_one) callees.push_back(tokens[i]);
+  }
+  return callees;
+}
+
+// Two callers of one computation.
+void ShareCallee(Change& c) {
+  const std::vector<TextToken> callees = Callees(c.text);
+  if (callees.size() < 2) return;
+  const TextToken to = c.random.Pick(callees), from = c.random.Pick(callees);
+  c.Replace(to.begin, to.end, c.Part(from.begin, from.end));
+}
+
+// The line of a caller a second time, under another name, which one of those that come after it
+// reads.
+void CallAgain(Change& c) {
+  const std::vector<TextToken> callees = Callees(c.text);
+  if (callees.empty()) return;
+  const size_t in_line = c.random.Pick(callees).begin;
+  const size_t begin = c.text.rfind('\n', in_line) + 1;
+  const size_t end = std::min(c.text.find('\n', in_line), c.text.size() - 1) + 1;
+  const std::vector<TextToken> tokens = Tokenize(c.Part(begin, end));
+  const auto word = [&](size_t i) {
+    return std::string(c.Part(begin + tokens[i].begin, begin + tokens[i].end));
+  };
+  size_t name = 0;
+  while (name + 1 < tokens.size() && (word(name) == "ROOT" || word(name) == "%")) ++name;
+  if (name + 1 >= tokens.size() || word(name + 1) != "=") return;
+  const std::string old = word(name);
+  const std::string again = old + "_again" + std::to_string(c.random.Below(100));
+  const std::string line = "  " + again + std::string(c.Part(begin + tokens[name].end, end));
+  std::vector<TextToken> readers;
+  for (const TextToken token : Tokenize(c.Part(end, c.text.size()))) {
+    if (c.Part(end + token.begin, end + token.end) == old) readers.push_back(token);
+  }
+  if (!readers.empty()) {
+    const TextToken reader = c.random.Pick(readers);
+    c.Replace(end + reader.begin, end + reader.end, again);
+  }
+  c.Replace(begin, begin, line);
+}
+
 using Mutator = void (*)(Change&);
 constexpr Mutator kByteMutators[] = {FlipBit,     OddByte,  DeleteBytes,
                                      RepeatBytes, Truncate, SpliceBytes};
 // Those that keep most of the structure stand several times.
 constexpr Mutator kTokenMutators[] = {
-    DeleteTokens, RepeatTokens, SwapTokens, ReplaceWord, ReplaceWord,   ReplaceWord,  ReplaceNumber,
-    InsertWord,   TakeToken,    TakeToken,  TakeGroup,   TakeGroup,     NestGroup,    EmptyGroup,
-    DeleteLine,   MoveLine,     TakeLine,   TakeLine,    TakeAttribute, TakeAttribute};
+    DeleteTokens,  RepeatTokens,  SwapTokens,  ReplaceWord, ReplaceWord, ReplaceWord,
+    ReplaceNumber, InsertWord,    TakeToken,   TakeToken,   TakeGroup,   TakeGroup,
+    NestGroup,     EmptyGroup,    DeleteLine,  MoveLine,    TakeLine,    TakeLine,
+    TakeAttribute, TakeAttribute, ShareCallee, ShareCallee, CallAgain,   CallAgain};
 
 }  // namespace
 
