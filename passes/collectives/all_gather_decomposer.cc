@@ -1,7 +1,7 @@
 #include "passes/collectives/all_gather_decomposer.h"
 
-#include "lib/analysis/region.h"
 #include "passes/collectives/group_position.h"
+#include "passes/util/union_of_parts.h"
 
 namespace hlo {
 
@@ -43,18 +43,16 @@ absl::StatusOr<Instruction*> AllGatherDecomposer::Expand(Instruction* gather, Re
     Instruction* part = gather->operand(i);
     const Shape whole = gather->shape().IsTuple() ? gather->shape().element(i) : gather->shape();
     const ElementType type = whole.element_type();
-    const Opcode combine = IsPred(type) ? Opcode::kOr : Opcode::kAdd;
     const int64_t size = part->shape().dim(static_cast<int>(attrs.dimensions.value));
     if (zero == nullptr && whole.rank() > 1) zero = rewriter.ScalarConstant(ElementType::kU32, 0);
     std::vector<Instruction*> starts(static_cast<size_t>(whole.rank()), zero);
     starts[static_cast<size_t>(attrs.dimensions.value)] = rewriter.Multiply(
         position, rewriter.ScalarConstant(ElementType::kU32, static_cast<double>(size)));
-    Instruction* nothing =
-        rewriter.Broadcast(rewriter.Constant(*IdentityOf(combine, type)), whole.dims(), {});
-    results.push_back(rewriter.OpWithShape(Opcode::kAllReduce, whole.WithDefaultLayout(),
-                                           {rewriter.DynamicUpdateSlice(nothing, part, starts)},
-                                           AttrsPtr::Make(reduce_attrs),
-                                           {ScalarComputation(rewriter.module(), combine, type)}));
+    Instruction* nothing = rewriter.Broadcast(rewriter.Constant(NothingOf(type)), whole.dims(), {});
+    results.push_back(rewriter.OpWithShape(
+        Opcode::kAllReduce, whole.WithDefaultLayout(),
+        {rewriter.DynamicUpdateSlice(nothing, part, starts)}, AttrsPtr::Make(reduce_attrs),
+        {ScalarComputation(rewriter.module(), UnionOpcode(type), type)}));
   }
   return gather->shape().IsTuple() ? rewriter.Tuple(results) : results[0];
 }

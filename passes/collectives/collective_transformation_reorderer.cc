@@ -52,8 +52,10 @@ absl::StatusOr<bool> ReorderGather(Instruction* gather, PassContext& context) {
       part->shape().WithDim(static_cast<int>(attrs.dimensions.value), size).WithDefaultLayout();
   Instruction* const gathered =
       b.OpWithShape(Opcode::kAllGather, whole, {part}, AttrsPtr::Make(attrs));
-  gathered->CopyExtrasFrom(*gather);
   RETURN_IF_ERROR(b.status());
+  gathered->CopyExtrasFrom(*gather);
+  if (gathered->sharding() != nullptr && !SameDimensions(whole, gather->shape()))
+    gathered->mutable_extras().sharding.reset();
   Instruction* const before = last->operand(0);
   ReplaceKeepingExtras(last, gathered, first_new);
   if (!before->is_dead()) before->parent()->RemoveUnused(before);

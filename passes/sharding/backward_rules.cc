@@ -9,6 +9,7 @@
 #include "passes/sharding/dimension_maps.h"
 #include "passes/sharding/propagation_rules.h"
 #include "passes/sharding/reshape_rule.h"
+#include "passes/util/sharding_fit.h"
 
 namespace hlo {
 namespace {
@@ -177,11 +178,16 @@ Wish BackwardReverse(const Instruction&, const Instruction& user, const Context&
 Wish BackwardOutfeed(const Instruction& instruction, const Instruction& user, const Context&) {
   if (user.operand(0) != &instruction) return std::nullopt;
   const Sharding& sharding = *user.sharding();
-  if (!sharding.is_tuple) return Uniform(instruction.shape(), LeafAt(sharding, 0));
-  const auto count = ShardingLeaves(instruction.shape());
+  const Shape shape = instruction.shape();
+  if (!sharding.is_tuple) {
+    if (!FitsAll(sharding.leaves[0], shape)) return std::nullopt;
+    return Uniform(shape, LeafAt(sharding, 0));
+  }
+  const auto count = ShardingLeaves(shape);
   if (static_cast<int64_t>(sharding.leaves.size()) < count) return std::nullopt;
-  if (!instruction.shape().IsTuple()) return Sharding::Of(sharding.leaves[0]);
-  return Sharding::Tuple({sharding.leaves.begin(), sharding.leaves.begin() + count});
+  std::vector<Sharding::Leaf> leaves(sharding.leaves.begin(), sharding.leaves.begin() + count);
+  if (!FitLeaves(leaves, shape)) return std::nullopt;
+  return shape.IsTuple() ? Sharding::Tuple(std::move(leaves)) : Sharding::Of(leaves[0]);
 }
 
 // A scan reads along its dimension what it writes along it.

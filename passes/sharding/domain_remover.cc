@@ -9,36 +9,12 @@
 #include "lib/ir/one_sharding.h"
 #include "passes/rewrite.h"
 #include "passes/util/caller_sharding.h"
+#include "passes/util/sharding_fit.h"
 
 namespace hlo {
 namespace {
 
 using LeafShardings = std::vector<std::optional<Sharding::Leaf>>;
-
-// Whether a leaf can be divided like this: tiles are of as many dimensions.
-bool Fits(const Sharding::Leaf& leaf, Shape array) {
-  const int64_t rank = array.IsArray() ? array.rank() : 0;
-  if (const auto* tiled = std::get_if<TiledSharding>(&leaf))
-    return tiled->kind != TiledSharding::Kind::kTiled || tiled->data_rank() == rank;
-  const std::vector<NamedSharding::Dim>& dims = std::get<NamedSharding>(leaf).dims;
-  return dims.empty() || std::ssize(dims) == rank;
-}
-
-// Whether each leaf of `shape` can be divided like this.
-bool FitsAll(const Sharding::Leaf& leaf, Shape shape) {
-  bool fits = true;
-  ForEachLeaf(shape, [&](Shape array, const ShapeIndex&) { fits &= Fits(leaf, array); });
-  return fits;
-}
-
-// Whether these are shardings of the leaves of `shape`.
-bool FitLeaves(const std::vector<Sharding::Leaf>& leaves, Shape shape) {
-  if (std::ssize(leaves) != LeafCount(shape)) return false;
-  size_t next = 0;
-  bool fit = true;
-  ForEachLeaf(shape, [&](Shape array, const ShapeIndex&) { fit &= Fits(leaves[next++], array); });
-  return fit;
-}
 
 // The same leaf for every array of `shape`.
 Sharding SameForAll(const Sharding::Leaf& leaf, Shape shape) {

@@ -42,6 +42,18 @@ absl::Status SetOnce(Instruction*& marker, Instruction* found, const Instruction
   return absl::OkStatus();
 }
 
+// A marker belongs to one manual computation: `others` have none of it.
+absl::Status CheckOwn(const Instruction& marker, const std::vector<Instruction*>& others,
+                      const Instruction& call) {
+  for (const Instruction* other : others) {
+    if (other != &call && IsManualCall(*other)) {
+      return Error(other->loc(), "`{}` belongs to `{}` and cannot belong to `{}`, too",
+                   marker.name(), call.name(), other->name());
+    }
+  }
+  return absl::OkStatus();
+}
+
 Shape ResultShape(const Instruction& marker, int i) {
   return marker.shape().IsTuple() ? marker.shape().element(i) : marker.shape();
 }
@@ -207,11 +219,15 @@ absl::StatusOr<ManualCall> ReadManualCall(Instruction& call, const ManualRegion&
   if (manual.to_global != nullptr) {
     ASSIGN_OR_RETURN(manual.out, ShardingsOf(*manual.to_global, kOutShardings, meshes));
     RETURN_IF_ERROR(CheckMarker(*manual.to_global, manual.out, kOutShardings));
+    std::vector<Instruction*> sources;
+    for (Instruction* operand : manual.to_global->operands()) sources.push_back(SourceOf(operand));
+    RETURN_IF_ERROR(CheckOwn(*manual.to_global, sources, call));
     ASSIGN_OR_RETURN(axes, AxesOf(*manual.to_global));
   }
   if (manual.to_local != nullptr) {
     ASSIGN_OR_RETURN(manual.in, ShardingsOf(*manual.to_local, kInShardings, meshes));
     RETURN_IF_ERROR(CheckMarker(*manual.to_local, manual.in, kInShardings));
+    RETURN_IF_ERROR(CheckOwn(*manual.to_local, ReadersOf(*manual.to_local), call));
     ASSIGN_OR_RETURN(axes, AxesOf(*manual.to_local));
   }
   Mesh mesh = outer.mesh;

@@ -8,6 +8,7 @@
 #include "lib/types/shape_util.h"
 #include "passes/sharding/entry_boundary.h"
 #include "passes/sharding/propagator.h"
+#include "passes/util/caller_sharding.h"
 #include "passes/util/mesh_forms.h"
 
 namespace hlo {
@@ -249,6 +250,8 @@ void PassOnToBodies(Instruction& root, const ShardedCallers& callers) {
   for (Instruction* other : RelatedInstructions(root, callers)) {
     if (other != &root) SetSharding(*other, *root.sharding());
   }
+  // A body that something else runs, too, may be divided otherwise there.
+  for (int i = 0; i < root.call_count(); ++i) DropShardingThatCallersContradict(*root.call(i));
 }
 
 void FixGivenShardings(Module& module, const EntryBoundary& boundary,

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "lib/analysis/region.h"
 #include "passes/util/channels.h"
+#include "passes/util/union_of_parts.h"
 
 namespace hlo {
 namespace {
@@ -80,12 +81,10 @@ Instruction* SpmdCode::Filled(Shape shape, Instruction* scalar) {
   return shape.rank() == 0 ? scalar : Broadcast(scalar, shape.dims(), {});
 }
 
-Instruction* SpmdCode::Nothing(ElementType type) {
-  return Constant(*IdentityOf(IsPred(type) ? Opcode::kOr : Opcode::kAdd, type));
-}
+Instruction* SpmdCode::Nothing(ElementType type) { return Constant(NothingOf(type)); }
 
 Computation* SpmdCode::Union(ElementType type) {
-  return ScalarComputation(state_.module(), IsPred(type) ? Opcode::kOr : Opcode::kAdd, type);
+  return ScalarComputation(state_.module(), UnionOpcode(type), type);
 }
 
 ReplicaGroups SpmdCode::GlobalGroups(const GroupsOfDevices& groups) const {

@@ -59,15 +59,20 @@ bool IsWithinNoise(std::string_view input, const Pipeline& pipeline,
   EquivalenceOptions more = limits;
   more.max_work *= kWorkOfNoise;
   const bool several = RunsOnSeveralDevices(**before);
+  std::vector<Literal> by_device;  // of `before`
   // The results of all devices as one tuple.
   const auto run = [&](const Module& module) -> absl::StatusOr<Literal> {
     ASSIGN_OR_RETURN(std::vector<Literal> results,
                      RunOnInterpreter(module, limits.first_seed, arguments, more));
+    RETURN_IF_ERROR(JoinIfPartitioned(module, by_device, results));
+    if (by_device.empty()) by_device = results;
     if (!several) return std::move(results.front());
     return Literal::Tuple(std::move(results));
   };
-  const absl::StatusOr<Literal> expected = run(**before), actual = run(**after);
-  if (!expected.ok() || !actual.ok()) return false;
+  const absl::StatusOr<Literal> expected = run(**before);
+  if (!expected.ok()) return false;
+  const absl::StatusOr<Literal> actual = run(**after);
+  if (!actual.ok()) return false;
   NoiseOptions noise = {
       .limits = limits, .everywhere = true, .only_zeros = SafetyOf(pipeline) == kExceptSpecials};
   if (several) noise.run = run;

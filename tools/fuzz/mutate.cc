@@ -296,15 +296,76 @@ void CallAgain(Change& c) {
   c.Replace(begin, begin, line);
 }
 
+// An array lies otherwise in memory.
+void TurnLayout(Change& c) {
+  struct Dims {
+    size_t end;  // after the bracket
+    int rank;
+  };
+  std::vector<Dims> shapes;
+  for (size_t i = 0; i < c.text.size(); ++i) {
+    const bool is_shape = c.text[i] == '[' && i > 0 && absl::ascii_isalnum(c.text[i - 1]);
+    if (!is_shape) continue;
+    const size_t end = c.text.find_first_not_of("0123456789,<=", i + 1);
+    if (end == std::string::npos || c.text[end] != ']') continue;
+    const std::string_view dims = c.Part(i, end);
+    const auto rank = static_cast<int>(std::count(dims.begin(), dims.end(), ',')) + 1;
+    if (rank > 1 && rank < 10) shapes.push_back({end + 1, rank});
+  }
+  if (shapes.empty()) return;
+  const auto [begin, rank] = c.random.Pick(shapes);
+  size_t end = begin;
+  if (begin < c.text.size() && c.text[begin] == '{') {
+    end = c.text.find_first_not_of("0123456789,", begin + 1);
+    if (end == std::string::npos || c.text[end] != '}') return;
+    ++end;
+  }
+  std::vector<int> order(static_cast<size_t>(rank));
+  for (size_t d = 0; d < order.size(); ++d) {
+    order[d] = static_cast<int>(d);
+    std::swap(order[d], order[c.random.Below(d + 1)]);
+  }
+  std::string layout;
+  for (const int d : order) layout += (layout.empty() ? "{" : ",") + std::to_string(d);
+  c.Replace(begin, end, layout + "}");
+}
+
+// One line waits for another that stands before it.
+void AddControlEdge(Change& c) {
+  const TextToken first = Line(c.text, c.random);
+  const std::vector<TextToken> tokens = Tokenize(c.Part(first.begin, first.end));
+  for (size_t i = 1; i < tokens.size() && i < 4; ++i) {
+    if (c.Part(first.begin + tokens[i].begin, first.begin + tokens[i].end) != "=") continue;
+    const std::string name(
+        c.Part(first.begin + tokens[i - 1].begin, first.begin + tokens[i - 1].end));
+    size_t end = first.end;
+    for (size_t below = c.random.Small(6); below > 0 && end < c.text.size(); --below)
+      end = std::min(c.text.find('\n', end), c.text.size() - 1) + 1;
+    while (end > first.end && (c.text[end - 1] == '\n' || c.text[end - 1] == '\r')) --end;
+    if (end > first.end) c.Replace(end, end, ", control-predecessors={" + name + "}");
+    return;
+  }
+}
+
+// The order of the text becomes that of execution.
+void MarkScheduled(Change& c) {
+  constexpr std::string_view kHeader = "HloModule ";
+  const size_t header = c.text.find(kHeader);
+  if (header == std::string::npos) return;
+  const size_t end = c.text.find_first_of(", \n", header + kHeader.size());
+  if (end != std::string::npos) c.Replace(end, end, ", is_scheduled=true");
+}
+
 using Mutator = void (*)(Change&);
 constexpr Mutator kByteMutators[] = {FlipBit,     OddByte,  DeleteBytes,
                                      RepeatBytes, Truncate, SpliceBytes};
 // Those that keep most of the structure stand several times.
 constexpr Mutator kTokenMutators[] = {
-    DeleteTokens,  RepeatTokens,  SwapTokens,  ReplaceWord, ReplaceWord, ReplaceWord,
-    ReplaceNumber, InsertWord,    TakeToken,   TakeToken,   TakeGroup,   TakeGroup,
-    NestGroup,     EmptyGroup,    DeleteLine,  MoveLine,    TakeLine,    TakeLine,
-    TakeAttribute, TakeAttribute, ShareCallee, ShareCallee, CallAgain,   CallAgain};
+    DeleteTokens,  RepeatTokens,  SwapTokens,  ReplaceWord,    ReplaceWord,    ReplaceWord,
+    ReplaceNumber, InsertWord,    TakeToken,   TakeToken,      TakeGroup,      TakeGroup,
+    NestGroup,     EmptyGroup,    DeleteLine,  MoveLine,       TakeLine,       TakeLine,
+    TakeAttribute, TakeAttribute, ShareCallee, ShareCallee,    CallAgain,      CallAgain,
+    TurnLayout,    TurnLayout,    TurnLayout,  AddControlEdge, AddControlEdge, MarkScheduled};
 
 }  // namespace
 

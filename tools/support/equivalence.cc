@@ -131,19 +131,6 @@ absl::Status CheckTakes(const Module& module, const std::vector<Literal>& argume
   return Error("the parameters of `{}` are not those it had", entry.name());
 }
 
-// What the devices of a partitioned module have together is what each of them had before.
-absl::Status JoinIfPartitioned(const Module& module, const std::vector<Literal>& before,
-                               std::vector<Literal>& results) {
-  if (!IsPartitioned(module) || before.empty() || results.size() != before.size())
-    return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<Literal> joined,
-                   JoinResults(module, results, before.front().shape()));
-  const size_t partitions = results.size() / joined.size();
-  for (size_t device = 0; device < results.size(); ++device)
-    results[device] = joined[device / partitions];
-  return absl::OkStatus();
-}
-
 // Calls `work` for the number of every seed, on several threads; the error of the first that fails.
 template <class F>
 absl::Status ForEachSeed(const EquivalenceOptions& options, F&& work) {
@@ -191,6 +178,18 @@ absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint
   // Every device gets the same arguments.
   const std::vector<std::vector<Literal>> by_device(static_cast<size_t>(devices), arguments);
   return EvaluateOnDevices(module, by_device, options);
+}
+
+absl::Status JoinIfPartitioned(const Module& module, const std::vector<Literal>& before,
+                               std::vector<Literal>& results) {
+  if (!IsPartitioned(module) || before.empty() || results.size() != before.size())
+    return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<Literal> joined,
+                   JoinResults(module, results, before.front().shape()));
+  const size_t partitions = results.size() / joined.size();
+  for (size_t device = 0; device < results.size(); ++device)
+    results[device] = joined[device / partitions];
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ReferenceRuns> ReferenceRuns::Make(const Module& module,

@@ -39,6 +39,11 @@ absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint
                                                       const std::vector<Literal>& arguments,
                                                       const EquivalenceOptions& options = {});
 
+// Joins what the devices have of the results of what spmd-partitioner made: each device gets the
+// whole. `before`: the results of the module before, by device. Other modules' stay.
+absl::Status JoinIfPartitioned(const Module& module, const std::vector<Literal>& before,
+                               std::vector<Literal>& results);
+
 class ReferenceRuns {
  public:
   // Runs `module` for each seed. What the interpreter cannot run is an error.
