@@ -16,6 +16,7 @@
 #include "passes/layout/literal_layout.h"
 #include "passes/layout_copy.h"
 #include "passes/util/constrained_layout.h"
+#include "passes/util/own_computations.h"
 
 namespace hlo {
 namespace {
@@ -384,24 +385,6 @@ class Assigner {
   bool changed_ = false;
 };
 
-// A branch that several conditionals run may have to return different layouts.
-bool CloneSharedBranches(Module& module, const std::vector<Computation*>& computations) {
-  bool changed = false;
-  for (Computation* computation : computations) {
-    if (!computation->MayHoldAny({Opcode::kConditional})) continue;
-    for (Instruction* instruction : computation->instruction_vector()) {
-      if (instruction->opcode() != Opcode::kConditional) continue;
-      for (int k = 0; k < instruction->call_count(); ++k) {
-        if (instruction->call(k)->callers().size() == 1) continue;
-        instruction->SetCall(
-            k, module.CloneComputation(*instruction->call(k), ".clone", /*deep=*/true));
-        changed = true;
-      }
-    }
-  }
-  return changed;
-}
-
 // What is sent, and what a custom call with layout constraints writes over, is a copy: another
 // layout there is nobody else's concern.
 bool CopyHandedOver(const std::vector<Computation*>& computations) {
@@ -478,8 +461,10 @@ absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context)
   if (module.entry() == nullptr || !context.MayRewrite()) return false;
   RETURN_IF_ERROR(CheckBounded(module));
   bool changed = CopyHandedOver(context.NonFusionComputations(module));
-  changed |= CloneSharedBranches(module, context.NonFusionComputations(module));
-  // With the clones.
+  // Branches that several run may have to return different layouts.
+  ASSIGN_OR_RETURN(const bool copied, GiveOwnComputations(module, {Opcode::kConditional}));
+  changed |= copied;
+  // With the copies.
   const CallGraph calls(module);
   Assigner assigner(module, calls.without_fusions(), platform->second);
   assigner.Solve();

@@ -8,8 +8,8 @@
 #include "lib/types/shape_util.h"
 #include "passes/sharding/entry_boundary.h"
 #include "passes/sharding/propagator.h"
-#include "passes/util/caller_sharding.h"
 #include "passes/util/mesh_forms.h"
+#include "passes/util/own_computations.h"
 
 namespace hlo {
 namespace {
@@ -250,8 +250,6 @@ void PassOnToBodies(Instruction& root, const ShardedCallers& callers) {
   for (Instruction* other : RelatedInstructions(root, callers)) {
     if (other != &root) SetSharding(*other, *root.sharding());
   }
-  // A body that something else runs, too, may be divided otherwise there.
-  for (int i = 0; i < root.call_count(); ++i) DropShardingThatCallersContradict(*root.call(i));
 }
 
 void FixGivenShardings(Module& module, const EntryBoundary& boundary,
@@ -366,6 +364,8 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   bool is_sharded = false;
   ForEachInstruction(module, [&](const Instruction& i) { is_sharded |= i.sharding() != nullptr; });
   if (!is_sharded || !context.MayRewrite()) return false;
+  ASSIGN_OR_RETURN(const bool copied,
+                   GiveOwnComputations(module, {Opcode::kWhile, Opcode::kConditional}));
   const std::vector<bool> is_open = TakeOpenMarks(module);
   ShardingsBefore before(module);
   ForEachInstruction(module, [&](Instruction& instruction) {
@@ -409,7 +409,7 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   if (boundary.Restore()) PassOnToBodies(*module.entry()->root(), callers);
   context.Count("from operands", propagator.forward_count());
   context.Count("from users", propagator.backward_count());
-  changed |= before.Settle(module, context);
+  changed |= before.Settle(module, context) || copied;
   if (options_.cse_prevention_only) {
     PutOpenMarks(module, is_open);
   } else {
