@@ -64,6 +64,7 @@ class Driver {
     for (const Rule* rule : rules_.For(instruction->opcode())) {
       if (!context_.RuleEnabled(rule->name)) continue;
       const uint32_t first_new = computation_.module().id_limit();
+      const uint32_t first_region = computation_.module().serial_limit();
       Rewriter rewriter(&computation_, context_);
       rewriter.set_origin(instruction);
       Instruction* replacement = rule->apply(instruction, rewriter);
@@ -73,8 +74,7 @@ class Driver {
       }
       if (replacement == nullptr || replacement == instruction) continue;
       if (rules_.accept() != nullptr && !rules_.accept()(*instruction, *replacement, first_new)) {
-        if (replacement->id() >= first_new && !replacement->has_uses())
-          computation_.RemoveUnused(replacement);
+        Discard(replacement, first_new, first_region);
         continue;
       }
       if (!Compatible(replacement->shape(), instruction->shape())) {
@@ -83,7 +83,7 @@ class Driver {
                         replacement->shape());
       }
       if (!context_.MayRewrite()) {
-        if (replacement->id() >= first_new) computation_.RemoveUnused(replacement);
+        Discard(replacement, first_new, first_region);
         return false;
       }
       context_.Count(rule->name);
@@ -98,6 +98,20 @@ class Driver {
 
   static std::string Text(const absl::Status& status) {
     return DiagnosticsOf(status).front().message;
+  }
+
+  // Takes away what a rule has built for nothing: instructions with ids from `first_new` on,
+  // computations with serials from `first_region` on.
+  void Discard(Instruction* replacement, uint32_t first_new, uint32_t first_region) {
+    if (replacement->id() >= first_new && !replacement->has_uses())
+      computation_.RemoveUnused(replacement);
+    Module& module = computation_.module();
+    if (module.serial_limit() == first_region) return;
+    const std::vector<Computation*> computations = module.computations();
+    for (Computation* region : computations) {
+      if (region->serial() >= first_region && region->callers().empty())
+        module.RemoveComputation(region);
+    }
   }
 
   absl::Status CountHit(const Rule& rule) {
@@ -239,7 +253,8 @@ void DropUnreadOperands(Computation& body) {
     if (!IsPlainFusion(*site.caller)) return;
   }
   for (int i = body.parameter_count(); i-- > 0;) {
-    if (body.parameter(i)->is_used() || body.parameter(i)->has_control_edges()) continue;
+    if (body.parameter(i)->is_used()) continue;
+    body.parameter(i)->DropControlEdges();  // it is there before anything runs
     body.RemoveParameterAndOperands(i);
   }
 }

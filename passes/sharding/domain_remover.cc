@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/leaves.h"
+#include "lib/ir/async_chain.h"
 #include "lib/ir/one_sharding.h"
 #include "passes/rewrite.h"
 #include "passes/util/caller_sharding.h"
@@ -203,7 +204,7 @@ void KeepCrossing(const Domain& domain, const Sharding& told) {
 absl::StatusOr<bool> DomainRemover::RunOnComputation(Computation& computation,
                                                      PassContext& context) {
   RETURN_IF_ERROR(CheckDomainKind(options_));
-  if (computation.is_fusion() || !context.MayRewrite()) return false;
+  if (computation.is_fusion() || IsAsyncBody(computation) || !context.MayRewrite()) return false;
   bool changed = false;
   const std::vector<Domain> domains = FindDomains(computation);
   std::vector<Sharding> told;

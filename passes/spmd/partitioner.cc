@@ -166,10 +166,13 @@ absl::Status Partitioner::Visit(Instruction& old) {
     parts = Divide(std::move(parts), old.shape(), wanted_);
   RETURN_IF_ERROR(status_);
   RETURN_IF_ERROR(code_.status());
-  for (const Instruction* before : old.control_predecessors()) {
-    Instruction* first = parts_.at(before).value;
-    if (first != parts.value && first->opcode() != Opcode::kParameter)
-      parts.value->AddControlPredecessor(first);
+  // Parameters, which are visited first, wait for nothing.
+  if (old.opcode() != Opcode::kParameter) {
+    for (const Instruction* before : old.control_predecessors()) {
+      Instruction* first = parts_.at(before).value;
+      if (first != parts.value && first->opcode() != Opcode::kParameter)
+        parts.value->AddControlPredecessor(first);
+    }
   }
   parts_.emplace(&old, std::move(parts));
   return absl::OkStatus();

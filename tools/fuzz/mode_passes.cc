@@ -127,6 +127,8 @@ std::string CheckPasses(std::string_view input) {
                           ReadsAfterEnds(module);
   // As XLA's: what was f16 stays f16, and variances come back from 1/sqrt(variance + epsilon).
   const bool normalizes = runs("cudnn_batchnorm_rewriter");
+  // As XLA's, it takes the elements in the order in which they lie.
+  const bool reorders = runs("reduction-layout-normalizer") && DependsOnOrder(module);
   // As XLA's, it leaves out the roundings on the way.
   const bool skips_roundings = runs("simplify-fp-conversions") && HoldsNarrowestFloats(module);
   const bool rounds_operands = runs("cublas-gemm-rewriter") && AsksForRoundedOperands(module);
@@ -138,8 +140,8 @@ std::string CheckPasses(std::string_view input) {
         return instruction.opcode() == Opcode::kPartitionId;
       });
   if (!KeepsRandomState(module) && !redraws && !shares_draws && !differs_inside && !reads_pads &&
-      !rounds_sums && !multiplies && !rounds_operands && !normalizes && !skips_roundings &&
-      !diagonalizes && !NamesAbsentDevices(module) && !DeclaresTrips(module))
+      !rounds_sums && !multiplies && !rounds_operands && !normalizes && !reorders &&
+      !skips_roundings && !diagonalizes && !NamesAbsentDevices(module) && !DeclaresTrips(module))
     equivalence.AddTo(instrumentation);
   std::string failed;
   PassContext context;

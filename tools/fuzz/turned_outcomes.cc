@@ -108,7 +108,9 @@ std::optional<Literal> WithTurned(const Module& module, const EvalOptions& eval,
                                   const std::vector<Literal>& arguments,
                                   const std::vector<std::string>& names,
                                   const std::vector<Literal>& noisy, double zero) {
-  const absl::StatusOr<Literal> calm = WithOperands(module.Clone(), eval, arguments, names);
+  std::unique_ptr<Module> copy = module.Clone();
+  copy->ClearSchedule();
+  const absl::StatusOr<Literal> calm = WithOperands(std::move(copy), eval, arguments, names);
   if (!calm.ok()) return std::nullopt;
   const std::unique_ptr<Module> turned = module.Clone();
   bool any = false;
