@@ -16,6 +16,7 @@
 #include "passes/buffers/late_updates.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
+#include "passes/util/caller_sharding.h"
 
 namespace hlo {
 namespace {
@@ -288,7 +289,7 @@ class Inserter {
   void Drop(Instruction* copy) {
     Instruction* const operand = copy->operand(0);
     copy->ReplaceAllUsesWith(operand);
-    if (copy->is_root()) copy->parent()->set_root(operand);
+    if (copy->is_root()) SetRoot(*operand);
     copy->DropControlEdges();
     copy->parent()->Remove(copy);
   }

@@ -11,6 +11,7 @@
 #include "lib/support/strings.h"
 #include "passes/layout_copy.h"
 #include "passes/simplify/dce.h"
+#include "passes/util/caller_sharding.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/growth_limit.h"
 #include "passes/util/origins.h"
@@ -238,7 +239,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
     ReplaceInSchedule(computation, {{call, std::move(inlined)}});
   }
   call->ReplaceAllUsesWith(root);
-  if (computation.root() == call) computation.set_root(root);
+  if (computation.root() == call) SetRoot(*root);
   computation.Remove(call);
   if (options.copies != nullptr) *options.copies = std::move(copies);
   return root;

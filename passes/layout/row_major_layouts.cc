@@ -4,6 +4,7 @@
 #include "lib/ops/opcode_set.h"
 #include "lib/types/memory_order.h"
 #include "passes/layout/literal_layout.h"
+#include "passes/util/caller_sharding.h"
 
 namespace hlo {
 namespace {
@@ -47,7 +48,7 @@ bool DropCopy(Instruction* copy) {
   Instruction* const operand = copy->operand(0);
   if (operand->shape().WithDefaultLayout() != copy->shape().WithDefaultLayout()) return false;
   copy->ReplaceAllUsesWith(operand);
-  if (copy->is_root()) copy->parent()->set_root(operand);
+  if (copy->is_root()) SetRoot(*operand);
   copy->parent()->Remove(copy);
   return true;
 }

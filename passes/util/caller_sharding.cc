@@ -20,4 +20,9 @@ void DropShardingThatCallersContradict(Computation& computation) {
   if (is_contradicted) root.mutable_extras().sharding.reset();
 }
 
+void SetRoot(Instruction& root) {
+  root.parent()->set_root(&root);
+  DropShardingThatCallersContradict(*root.parent());
+}
+
 }  // namespace hlo

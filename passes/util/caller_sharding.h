@@ -11,4 +11,7 @@ namespace hlo {
 // the root.
 void DropShardingThatCallersContradict(Computation& computation);
 
+// Makes `root`, which was there before, the root of its computation. The same there.
+void SetRoot(Instruction& root);
+
 }  // namespace hlo
