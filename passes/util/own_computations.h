@@ -8,8 +8,9 @@
 
 namespace hlo {
 
-// Gives each caller of these opcodes computations that nothing else calls: copies of those that
-// something does. Whether there were any; a located error where they grow past GrowthLimit.
+// Gives each caller of these opcodes computations that nothing else calls: of those that several
+// call, copies, but for the first, where none of another opcode is among them. Whether there were
+// any; a located error where they grow past GrowthLimit.
 absl::StatusOr<bool> GiveOwnComputations(Module& module, const OpcodeSet& callers);
 
 }  // namespace hlo
