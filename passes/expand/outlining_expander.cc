@@ -5,6 +5,17 @@
 #include "lib/support/strings.h"
 
 namespace hlo {
+namespace {
+
+// Solves in floats of which nothing would be left if each step was rounded to them.
+bool RoundsAway(const Instruction& solve, Shape shape) {
+  constexpr OpcodeSet kSolves = {Opcode::kCholesky, Opcode::kTriangularSolve};
+  constexpr int kLeastBits = 16;
+  return kSolves.Has(solve.opcode()) && shape.IsArray() && IsFloat(shape.element_type()) &&
+         BitWidth(shape.element_type()) < kLeastBits;
+}
+
+}  // namespace
 
 absl::StatusOr<bool> OutliningExpander::Run(Module& module, PassContext& context) {
   absl::flat_hash_map<std::string, Computation*> expansions;
@@ -45,10 +56,12 @@ absl::Status OutliningExpander::Fill(Computation& expansion, const Instruction& 
   for (size_t i = 0; i < arguments.size(); ++i) {
     parameters.push_back(builder.Parameter(static_cast<int64_t>(i), arguments[i]->shape(),
                                            std::string(1, static_cast<char>('a' + i))));
+    if (RoundsAway(instruction, arguments[i]->shape()))
+      parameters.back() = builder.Convert(parameters.back(), ElementType::kF32);
   }
   builder.set_origin(&instruction);
   ASSIGN_OR_RETURN(Instruction * root, Build(instruction, parameters, builder));
-  // Floats of another width may be declared than the operands have.
+  // Floats of another width may be declared than the operands have, or computed with.
   if (IsFloat(instruction.shape().element_type()) && IsFloat(root->shape().element_type()) &&
       root->shape().element_type() != instruction.shape().element_type())
     root = builder.Convert(root, instruction.shape().element_type());

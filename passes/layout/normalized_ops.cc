@@ -113,6 +113,7 @@ Instruction* Transpose(const Instruction& old, NormalForms& forms) {
 }
 
 Decision OnlyMovesOrCopies(const Instruction& copy) {
+  if (!copy.shape().IsArray()) return No("copies a tuple");
   if (SameOrder(copy.operand(0)->shape(), copy.shape())) return Yes();
   return OnlyMoves(copy);
 }

@@ -163,14 +163,20 @@ class DeadCode {
       if (next->is_dead() || (next != instruction && !GoesWithUsers(*next))) continue;
       const std::vector<Instruction*> operands = next->operand_vector();
       context_.Passed(*next, "nothing needs it");
+      next->DropControlEdges();
       next->parent()->Remove(next);
       context_.Count("instructions");
       worklist.insert(worklist.end(), operands.begin(), operands.end());
     }
   }
 
+  // Whether control edges hold the instruction: in a fusion, which runs at once, they say nothing.
+  static bool IsHeld(const Instruction& instruction) {
+    return instruction.has_control_edges() && !instruction.parent()->is_fusion();
+  }
+
   static bool IsUnneeded(const Instruction& instruction) {
-    return !instruction.is_used() && !instruction.has_control_edges() &&
+    return !instruction.is_used() && !IsHeld(instruction) &&
            instruction.opcode() != Opcode::kParameter;
   }
 
@@ -279,6 +285,7 @@ class DeadCode {
       for (const CallSite& site : computation.callers())
         operands.push_back(site.caller->operand(i));
       context_.Passed(*computation.parameter(i), "nothing reads it");
+      computation.parameter(i)->DropControlEdges();
       computation.RemoveParameterAndOperands(i);
       for (Instruction* operand : operands) RemoveIfDead(operand);
       context_.Count("parameters");
@@ -293,7 +300,7 @@ class DeadCode {
   }
 
   static bool IsDeadParameter(const Instruction& parameter) {
-    return !parameter.is_used() && !parameter.has_control_edges();
+    return !parameter.is_used() && !IsHeld(parameter);
   }
 
   void RemoveIfDead(Instruction* instruction) {

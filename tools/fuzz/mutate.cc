@@ -3,29 +3,13 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "tools/fuzz/text_change.h"
 #include "tools/fuzz/vocabulary.h"
 
 namespace hlo {
 namespace {
 
 bool IsWordByte(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-'; }
-
-// What one change works on.
-struct Change {
-  std::string& text;
-  std::string_view other;
-  FuzzRandom& random;
-  size_t max_length;
-
-  void Replace(size_t begin, size_t end, std::string_view with) {
-    const std::string copy(with);  // may be a part of text
-    if (text.size() - (end - begin) + copy.size() <= max_length)
-      text.replace(begin, end - begin, copy);
-  }
-  std::string_view Part(size_t begin, size_t end) const {
-    return std::string_view(text).substr(begin, end - begin);
-  }
-};
 
 // ---- bytes ----
 
@@ -193,42 +177,33 @@ void EmptyGroup(Change& c) {
 
 // ---- lines ----
 
-TextToken Line(std::string_view text, FuzzRandom& random) {
-  if (text.empty()) return {};
-  const size_t at = random.Below(text.size());
-  const size_t before = text.rfind('\n', at == 0 ? 0 : at - 1);
-  const size_t begin = before == std::string_view::npos ? 0 : before + 1;
-  const size_t after = text.find('\n', begin);
-  return {begin, after == std::string_view::npos ? text.size() : after + 1};
-}
-
 void DeleteLine(Change& c) {
-  const TextToken line = Line(c.text, c.random);
+  const TextToken line = RandomLine(c.text, c.random);
   c.text.erase(line.begin, line.end - line.begin);
 }
 
 void MoveLine(Change& c) {
-  const TextToken from = Line(c.text, c.random);
+  const TextToken from = RandomLine(c.text, c.random);
   const std::string line(c.Part(from.begin, from.end));
   if (!c.random.OneIn(3)) c.text.erase(from.begin, from.end - from.begin);
-  const size_t to = Line(c.text, c.random).begin;
+  const size_t to = RandomLine(c.text, c.random).begin;
   c.Replace(to, to, line);
 }
 
 void TakeLine(Change& c) {
-  const TextToken from = Line(c.other, c.random);
-  const TextToken to = Line(c.text, c.random);
+  const TextToken from = RandomLine(c.other, c.random);
+  const TextToken to = RandomLine(c.text, c.random);
   c.Replace(to.begin, c.random.OneIn(2) ? to.end : to.begin,
             c.other.substr(from.begin, from.end - from.begin));
 }
 
 // An attribute of another line put after a line.
 void TakeAttribute(Change& c) {
-  const TextToken from = Line(c.other, c.random);
+  const TextToken from = RandomLine(c.other, c.random);
   const std::string_view line = c.other.substr(from.begin, from.end - from.begin);
   const size_t start = line.find("), ");
   if (start == std::string_view::npos) return;
-  const TextToken to = Line(c.text, c.random);
+  const TextToken to = RandomLine(c.text, c.random);
   size_t end = to.end;
   while (end > to.begin && (c.text[end - 1] == '\n' || c.text[end - 1] == '\r')) --end;
   std::string_view attributes = line.substr(start + 1);
@@ -236,138 +211,24 @@ void TakeAttribute(Change& c) {
   c.Replace(end, end, attributes);
 }
 
-// Names of computations in attributes.
-std::vector<TextToken> Callees(std::string_view text) {
-  constexpr std::string_view kAttributes[] = {
-      "to_apply", "calls", "body", "condition", "true_computation", "false_computation"};
-  const std::vector<TextToken> tokens = Tokenize(text);
-  const auto is = [&](size_t i, std::string_view word) {
-    return text.substr(tokens[i].begin, tokens[i].end - tokens[i].begin) == word;
-  };
-  std::vector<TextToken> callees;
-  bool in_branches = false;
-  for (size_t i = 2; i < tokens.size(); ++i) {
-    if (is(i - 2, "branch_computations")) in_branches = true;
-    if (is(i, "}")) in_branches = false;
-    if (is(i, "%") || is(i, "{") || is(i, ",")) continue;
-    const size_t equals = is(i - 1, "%") ? i - 2 : i - 1;
-    const bool names_one = equals > 0 && is(equals, "=") &&
-                           std::any_of(std::begin(kAttributes), std::end(kAttributes),
-                                       [&](std::string_view word) { return is(equals - 1, word); });
-    if (in_branches || names_one) callees.push_back(tokens[i]);
-  }
-  return callees;
-}
-
-// Two callers of one computation.
-void ShareCallee(Change& c) {
-  const std::vector<TextToken> callees = Callees(c.text);
-  if (callees.size() < 2) return;
-  const TextToken to = c.random.Pick(callees), from = c.random.Pick(callees);
-  c.Replace(to.begin, to.end, c.Part(from.begin, from.end));
-}
-
-// The line of a caller a second time, under another name, which one of those that come after it
-// reads.
-void CallAgain(Change& c) {
-  const std::vector<TextToken> callees = Callees(c.text);
-  if (callees.empty()) return;
-  const size_t in_line = c.random.Pick(callees).begin;
-  const size_t begin = c.text.rfind('\n', in_line) + 1;
-  const size_t end = std::min(c.text.find('\n', in_line), c.text.size() - 1) + 1;
-  const std::vector<TextToken> tokens = Tokenize(c.Part(begin, end));
-  const auto word = [&](size_t i) {
-    return std::string(c.Part(begin + tokens[i].begin, begin + tokens[i].end));
-  };
-  size_t name = 0;
-  while (name + 1 < tokens.size() && (word(name) == "ROOT" || word(name) == "%")) ++name;
-  if (name + 1 >= tokens.size() || word(name + 1) != "=") return;
-  const std::string old = word(name);
-  const std::string again = old + "_again" + std::to_string(c.random.Below(100));
-  const std::string line = "  " + again + std::string(c.Part(begin + tokens[name].end, end));
-  std::vector<TextToken> readers;
-  for (const TextToken token : Tokenize(c.Part(end, c.text.size()))) {
-    if (c.Part(end + token.begin, end + token.end) == old) readers.push_back(token);
-  }
-  if (!readers.empty()) {
-    const TextToken reader = c.random.Pick(readers);
-    c.Replace(end + reader.begin, end + reader.end, again);
-  }
-  c.Replace(begin, begin, line);
-}
-
-// An array lies otherwise in memory.
-void TurnLayout(Change& c) {
-  struct Dims {
-    size_t end;  // after the bracket
-    int rank;
-  };
-  std::vector<Dims> shapes;
-  for (size_t i = 0; i < c.text.size(); ++i) {
-    const bool is_shape = c.text[i] == '[' && i > 0 && absl::ascii_isalnum(c.text[i - 1]);
-    if (!is_shape) continue;
-    const size_t end = c.text.find_first_not_of("0123456789,<=", i + 1);
-    if (end == std::string::npos || c.text[end] != ']') continue;
-    const std::string_view dims = c.Part(i, end);
-    const auto rank = static_cast<int>(std::count(dims.begin(), dims.end(), ',')) + 1;
-    if (rank > 1 && rank < 10) shapes.push_back({end + 1, rank});
-  }
-  if (shapes.empty()) return;
-  const auto [begin, rank] = c.random.Pick(shapes);
-  size_t end = begin;
-  if (begin < c.text.size() && c.text[begin] == '{') {
-    end = c.text.find_first_not_of("0123456789,", begin + 1);
-    if (end == std::string::npos || c.text[end] != '}') return;
-    ++end;
-  }
-  std::vector<int> order(static_cast<size_t>(rank));
-  for (size_t d = 0; d < order.size(); ++d) {
-    order[d] = static_cast<int>(d);
-    std::swap(order[d], order[c.random.Below(d + 1)]);
-  }
-  std::string layout;
-  for (const int d : order) layout += (layout.empty() ? "{" : ",") + std::to_string(d);
-  c.Replace(begin, end, layout + "}");
-}
-
-// One line waits for another that stands before it.
-void AddControlEdge(Change& c) {
-  const TextToken first = Line(c.text, c.random);
-  const std::vector<TextToken> tokens = Tokenize(c.Part(first.begin, first.end));
-  for (size_t i = 1; i < tokens.size() && i < 4; ++i) {
-    if (c.Part(first.begin + tokens[i].begin, first.begin + tokens[i].end) != "=") continue;
-    const std::string name(
-        c.Part(first.begin + tokens[i - 1].begin, first.begin + tokens[i - 1].end));
-    size_t end = first.end;
-    for (size_t below = c.random.Small(6); below > 0 && end < c.text.size(); --below)
-      end = std::min(c.text.find('\n', end), c.text.size() - 1) + 1;
-    while (end > first.end && (c.text[end - 1] == '\n' || c.text[end - 1] == '\r')) --end;
-    if (end > first.end) c.Replace(end, end, ", control-predecessors={" + name + "}");
-    return;
-  }
-}
-
-// The order of the text becomes that of execution.
-void MarkScheduled(Change& c) {
-  constexpr std::string_view kHeader = "HloModule ";
-  const size_t header = c.text.find(kHeader);
-  if (header == std::string::npos) return;
-  const size_t end = c.text.find_first_of(", \n", header + kHeader.size());
-  if (end != std::string::npos) c.Replace(end, end, ", is_scheduled=true");
-}
-
-using Mutator = void (*)(Change&);
 constexpr Mutator kByteMutators[] = {FlipBit,     OddByte,  DeleteBytes,
                                      RepeatBytes, Truncate, SpliceBytes};
 // Those that keep most of the structure stand several times.
 constexpr Mutator kTokenMutators[] = {
-    DeleteTokens,  RepeatTokens,  SwapTokens,  ReplaceWord,    ReplaceWord,    ReplaceWord,
-    ReplaceNumber, InsertWord,    TakeToken,   TakeToken,      TakeGroup,      TakeGroup,
-    NestGroup,     EmptyGroup,    DeleteLine,  MoveLine,       TakeLine,       TakeLine,
-    TakeAttribute, TakeAttribute, ShareCallee, ShareCallee,    CallAgain,      CallAgain,
-    TurnLayout,    TurnLayout,    TurnLayout,  AddControlEdge, AddControlEdge, MarkScheduled};
+    DeleteTokens, RepeatTokens, SwapTokens, ReplaceWord, ReplaceWord,   ReplaceWord,  ReplaceNumber,
+    InsertWord,   TakeToken,    TakeToken,  TakeGroup,   TakeGroup,     NestGroup,    EmptyGroup,
+    DeleteLine,   MoveLine,     TakeLine,   TakeLine,    TakeAttribute, TakeAttribute};
 
 }  // namespace
+
+TextToken RandomLine(std::string_view text, FuzzRandom& random) {
+  if (text.empty()) return {};
+  const size_t at = random.Below(text.size());
+  const size_t before = text.rfind('\n', at == 0 ? 0 : at - 1);
+  const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  const size_t after = text.find('\n', begin);
+  return {begin, after == std::string_view::npos ? text.size() : after + 1};
+}
 
 std::vector<TextToken> Tokenize(std::string_view text) {
   std::vector<TextToken> tokens;
@@ -398,6 +259,8 @@ std::string Mutate(std::string_view input, std::string_view other, size_t max_le
     Change change{text, other, random, max_length};
     if (bytes_only) {
       kByteMutators[random.Below(std::size(kByteMutators))](change);
+    } else if (random.OneIn(2)) {
+      random.Pick(ModuleMutators())(change);
     } else {
       kTokenMutators[random.Below(std::size(kTokenMutators))](change);
     }
