@@ -132,7 +132,8 @@ class Driver {
     for (Instruction* user : users) Enqueue(user);
     for (Instruction* operand : operands) {
       if (operand->is_dead()) continue;
-      if (!operand->has_uses() && !operand->has_control_edges() && !operand->HasSideEffect()) {
+      const bool is_held = operand->has_control_edges() && !computation_.is_fusion();
+      if (!operand->has_uses() && !is_held && !operand->HasSideEffect()) {
         computation_.RemoveUnused(operand);
       }
       if (operand->is_dead()) continue;
@@ -253,9 +254,7 @@ void DropUnreadOperands(Computation& body) {
     if (!IsPlainFusion(*site.caller)) return;
   }
   for (int i = body.parameter_count(); i-- > 0;) {
-    if (body.parameter(i)->is_used()) continue;
-    body.parameter(i)->DropControlEdges();  // it is there before anything runs
-    body.RemoveParameterAndOperands(i);
+    if (!body.parameter(i)->is_used()) body.RemoveParameterAndOperands(i);
   }
 }
 

@@ -168,7 +168,9 @@ int Computation::RemoveUnused(Instruction* instruction) {
     Instruction* next = worklist.back();
     worklist.pop_back();
     if (next->dead_ || next->is_used() || next->opcode_ == Opcode::kParameter) continue;
-    if (next != instruction && (next->HasSideEffect() || next->has_control_edges())) continue;
+    // In a fusion, which runs at once, control edges say nothing.
+    const bool is_held = next->has_control_edges() && !is_fusion();
+    if (next != instruction && (next->HasSideEffect() || is_held)) continue;
     const std::vector<Instruction*> operands = next->operand_vector();
     Unlink(next);
     ++removed;

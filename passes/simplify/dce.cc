@@ -163,7 +163,6 @@ class DeadCode {
       if (next->is_dead() || (next != instruction && !GoesWithUsers(*next))) continue;
       const std::vector<Instruction*> operands = next->operand_vector();
       context_.Passed(*next, "nothing needs it");
-      next->DropControlEdges();
       next->parent()->Remove(next);
       context_.Count("instructions");
       worklist.insert(worklist.end(), operands.begin(), operands.end());
@@ -285,7 +284,6 @@ class DeadCode {
       for (const CallSite& site : computation.callers())
         operands.push_back(site.caller->operand(i));
       context_.Passed(*computation.parameter(i), "nothing reads it");
-      computation.parameter(i)->DropControlEdges();
       computation.RemoveParameterAndOperands(i);
       for (Instruction* operand : operands) RemoveIfDead(operand);
       context_.Count("parameters");

@@ -69,7 +69,12 @@ absl::StatusOr<bool> SliceSinker::RunOnComputation(Computation& computation, Pas
       Instruction* slice = builder.OpWithShape(Opcode::kSlice, member->shape(), {combined},
                                                member->operand(0)->attrs_ptr());
       RETURN_IF_ERROR(builder.status());
+      const std::vector<Instruction*> operands = member->operand_vector();
       ReplaceKeepingExtras(member, slice, first_new);
+      for (Instruction* operand : operands) {
+        if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges())
+          computation.RemoveUnused(operand);
+      }
     }
     context.Count("groups");
     changed = true;
