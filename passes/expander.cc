@@ -2,6 +2,7 @@
 
 #include "lib/ir/async_chain.h"
 #include "lib/ir/verify_meaning.h"
+#include "passes/util/discard.h"
 
 namespace hlo {
 namespace {
@@ -45,7 +46,7 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
     }
     for (Instruction* instruction : matches) {
       if (!context.MayRewrite()) return changed;
-      const uint32_t first_new = module.id_limit();
+      const uint32_t first_new = module.id_limit(), first_region = module.serial_limit();
       Rewriter rewriter(computation, context);
       rewriter.set_origin(instruction);
       ASSIGN_OR_RETURN(Instruction * replacement, Expand(instruction, rewriter));
@@ -58,7 +59,7 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
                     "expansion of `{}` changes its shape `{}` to `{}`", instruction->name(),
                     instruction->shape(), replacement->shape());
           context.Missed(*instruction, "its shape is declared dynamic, and its operands' are not");
-          if (replacement->id() >= first_new) computation->RemoveUnused(replacement);
+          Discard(replacement, first_new, first_region);
           continue;
         }
         context.Passed(*instruction, "`{}` takes its place", replacement->name());

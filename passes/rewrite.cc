@@ -13,6 +13,7 @@
 #include "passes/rule_names.h"
 #include "passes/util/caller_sharding.h"
 #include "passes/util/control_edges.h"
+#include "passes/util/discard.h"
 #include "passes/util/origins.h"
 #include "passes/util/plain_fusion.h"
 
@@ -98,20 +99,6 @@ class Driver {
 
   static std::string Text(const absl::Status& status) {
     return DiagnosticsOf(status).front().message;
-  }
-
-  // Takes away what a rule has built for nothing: instructions with ids from `first_new` on,
-  // computations with serials from `first_region` on.
-  void Discard(Instruction* replacement, uint32_t first_new, uint32_t first_region) {
-    if (replacement->id() >= first_new && !replacement->has_uses())
-      computation_.RemoveUnused(replacement);
-    Module& module = computation_.module();
-    if (module.serial_limit() == first_region) return;
-    const std::vector<Computation*> computations = module.computations();
-    for (Computation* region : computations) {
-      if (region->serial() >= first_region && region->callers().empty())
-        module.RemoveComputation(region);
-    }
   }
 
   absl::Status CountHit(const Rule& rule) {

@@ -305,10 +305,13 @@ absl::StatusOr<Instruction*> ExpandReduceWindowSame(Instruction* call, const Dyn
     before[i] = SameWindow(b, size, window.dims[i]).padding_before;
   }
   x = WithRuntimePadding(b, x, init, before, AllDims(x->shape()), window);
-  Instruction* result =
-      b.OpWithShape(Opcode::kReduceWindow, call->shape().WithoutDynamic(), {x, init},
-                    AttrsPtr::Make(ReduceWindowAttrs{window}), {call->call(0)});
+  Instruction* result = b.Op(Opcode::kReduceWindow, {x, init},
+                             AttrsPtr::Make(ReduceWindowAttrs{window}), {call->call(0)});
   RETURN_IF_ERROR(b.status());
+  if (!SameDimensions(result->shape(), call->shape())) {
+    return Error(call->loc(), "`{}` is declared `{}`, but its windows make `{}`", call->name(),
+                 call->shape(), result->shape());
+  }
   return result;
 }
 

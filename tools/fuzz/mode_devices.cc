@@ -14,6 +14,7 @@
 #include "backends/registry.h"
 #include "lib/analysis/device_groups.h"
 #include "lib/eval/device_group.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/send_recv_pairs.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/support/diagnostic.h"
@@ -31,6 +32,10 @@ namespace hlo {
 namespace {
 
 using OneByDevice = std::vector<Literal>;
+
+constexpr int64_t kMostWork = 1'000'000;
+constexpr int64_t kMostIterations = 200;
+constexpr int64_t kMostOfEach = 8;  // replicas, and partitions
 
 // An array whose element at each index is one of another literal.
 struct ElementAt {
@@ -58,6 +63,8 @@ class LockStep {
         devices_(module.config().replica_count * partitions_) {
     for (int64_t device = 0; device < devices_; ++device) {
       EvalOptions options;
+      options.max_work = kMostWork;
+      options.max_loop_iterations = kMostIterations;
       options.replica_id = device / partitions_;
       options.partition_id = device % partitions_;
       evaluators_.push_back(std::make_unique<Evaluator>(options));
@@ -187,6 +194,7 @@ class LockStep {
     };
     const Literal& own = member(self);
     const Opcode opcode = inst.opcode();
+    if (!Fits(inst, own.shape(), size)) return absl::UnimplementedError("groups of another size");
     if (opcode == Opcode::kCollectiveBroadcast) return member(0);
     if (kAllReduces.Has(opcode)) {
       return Reduced(inst, own.shape(), size, [&](int64_t m, const DimVec& index) {
@@ -231,6 +239,28 @@ class LockStep {
     return absl::UnimplementedError("a collective of another kind");
   }
 
+  // Whether the shapes are those of groups of so many devices: what the verifier does not ask of
+  // groups of one, nor of regions, which may be of wider floats.
+  static bool Fits(const Instruction& inst, Shape own, int64_t size) {
+    const auto along = [&](int64_t dim, Shape part, Shape whole) {
+      return part.dims()[static_cast<size_t>(dim)] * size == whole.dims()[static_cast<size_t>(dim)];
+    };
+    const bool reduces = kAllReduces.Has(inst.opcode()) || inst.opcode() == Opcode::kReduceScatter;
+    if (reduces && inst.to_apply()->parameter(0)->shape().element_type() != own.element_type())
+      return false;
+    if (inst.opcode() == Opcode::kReduceScatter)
+      return along(inst.attrs<ReduceScatterAttrs>().dimensions.value, inst.shape(), own);
+    if (kAllGathers.Has(inst.opcode())) {
+      const bool is_start = inst.opcode() == Opcode::kAllGatherStart;
+      return along(inst.attrs<AllGatherAttrs>().dimensions.value, own,
+                   is_start ? inst.shape().element(1) : inst.shape());
+    }
+    if (inst.opcode() != Opcode::kAllToAll) return true;
+    const auto& dimensions = inst.attrs<AllToAllAttrs>().dimensions;
+    if (!dimensions.has_value()) return inst.operand_count() == size;
+    return own.dims()[static_cast<size_t>(dimensions->value)] % size == 0;
+  }
+
   // Element by element, in the order of the group.
   absl::StatusOr<Literal> Reduced(const Instruction& inst, Shape shape, int64_t members,
                                   const std::function<ElementAt(int64_t, DimVec)>& at) {
@@ -269,6 +299,31 @@ bool MeetsOutsideEntry(const Module& module) {
     }
   }
   return false;
+}
+
+// Sums of floats in an order of their own: platforms need not have the same bits.
+bool MayRound(const Module& module) {
+  constexpr OpcodeSet kSums = {Opcode::kDot,
+                               Opcode::kScaledDot,
+                               Opcode::kRaggedDot,
+                               Opcode::kConvolution,
+                               Opcode::kFft,
+                               Opcode::kCholesky,
+                               Opcode::kScatter,
+                               Opcode::kSelectAndScatter,
+                               Opcode::kReduce,
+                               Opcode::kScan,
+                               Opcode::kReduceWindow,
+                               Opcode::kTriangularSolve,
+                               Opcode::kCustomCall,
+                               Opcode::kBatchNormTraining,
+                               Opcode::kBatchNormInference,
+                               Opcode::kBatchNormGrad};
+  return AnyInstruction(module, [&](const Instruction& instruction) {
+    if (!kSums.Has(instruction.opcode()) || instruction.operand_count() == 0) return false;
+    const Shape shape = instruction.operand(0)->shape();
+    return !shape.IsArray() || IsFloat(ComponentType(shape.element_type()));
+  });
 }
 
 // Empty: all bits are the same, NaN aside.
@@ -310,8 +365,10 @@ std::string CheckDevices(std::string_view input) {
   const Module& module = **parsed;
   const ModuleConfig& config = module.config();
   if (module.entry() == nullptr || !VerifyRunnable(module).ok() || IsLarge(module) ||
-      !RunsOnSeveralDevices(module) || config.replica_count > 8 || config.num_partitions > 8 ||
-      NamesAbsentDevices(module) || MeetsOutsideEntry(module))
+      !RunsOnSeveralDevices(module) || config.replica_count < 1 ||
+      config.replica_count > kMostOfEach || config.num_partitions < 1 ||
+      config.num_partitions > kMostOfEach || NamesAbsentDevices(module) ||
+      MeetsOutsideEntry(module) || MayRound(module))
     return "";
   std::vector<std::vector<Literal>> arguments;
   for (int64_t device = 0; device < config.replica_count * config.num_partitions; ++device)

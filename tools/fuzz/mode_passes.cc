@@ -133,15 +133,18 @@ std::string CheckPasses(std::string_view input) {
   const bool skips_roundings = runs("simplify-fp-conversions") && HoldsNarrowestFloats(module);
   const bool rounds_operands = runs("cublas-gemm-rewriter") && AsksForRoundedOperands(module);
   const bool diagonalizes = runs("eigh_expander") && StopsBeforeEigenvalues(module);
+  const bool divides_narrow =
+      runs("spmd-partitioner") && (ReducesNarrowFloats(module) || MultipliesNarrowFloats(module));
   const bool shares_draws = runs("spmd-partitioner") && DrawsOnSeveralDevices(module);
   // In a region that is manual along some axes, devices that should have equal values may not.
   const bool differs_inside =
       runs("spmd-partitioner") && AnyInstruction(module, [](const Instruction& instruction) {
         return instruction.opcode() == Opcode::kPartitionId;
       });
-  if (!KeepsRandomState(module) && !redraws && !shares_draws && !differs_inside && !reads_pads &&
-      !rounds_sums && !multiplies && !rounds_operands && !normalizes && !reorders &&
-      !skips_roundings && !diagonalizes && !NamesAbsentDevices(module) && !DeclaresTrips(module))
+  if (!KeepsRandomState(module) && !redraws && !shares_draws && !divides_narrow &&
+      !differs_inside && !reads_pads && !rounds_sums && !multiplies && !rounds_operands &&
+      !normalizes && !reorders && !skips_roundings && !diagonalizes &&
+      !NamesAbsentDevices(module) && !DeclaresTrips(module))
     equivalence.AddTo(instrumentation);
   std::string failed;
   PassContext context;

@@ -55,14 +55,6 @@ bool HoldsOnlyDivided(const Module& module) {
   return true;
 }
 
-// Products of floats of a byte at most, whose sums are rounded to as little on each device.
-bool MultipliesNarrowFloats(const Module& module) {
-  return AnyInstruction(module, [&](const Instruction& instruction) {
-    const ElementType type = instruction.shape().element_type();
-    return kMatrixProducts.Has(instruction.opcode()) && IsFloat(type) && ByteSize(type) == 1;
-  });
-}
-
 // The results of one replica, with its partitions together.
 absl::StatusOr<Literal> RunPartitioned(const Module& module, const std::vector<Literal>& arguments,
                                        Shape whole) {

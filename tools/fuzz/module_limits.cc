@@ -122,6 +122,13 @@ bool ReducesNarrowTuples(const Module& module) {
   });
 }
 
+bool MultipliesNarrowFloats(const Module& module) {
+  return AnyInstruction(module, [&](const Instruction& instruction) {
+    const ElementType type = instruction.shape().element_type();
+    return kMatrixProducts.Has(instruction.opcode()) && IsFloat(type) && ByteSize(type) == 1;
+  });
+}
+
 bool IsLarge(const Module& module) {
   if (module.instruction_count() > kMostInstructions) return true;
   bool large = false;

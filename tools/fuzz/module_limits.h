@@ -27,6 +27,8 @@ bool AsksForRoundedOperands(const Module& module);
 bool ReducesNarrowFloats(const Module& module);
 // One with a tuple for its result, which rounds after each step.
 bool ReducesNarrowTuples(const Module& module);
+// Products of floats of a byte at most, whose sums are rounded to as little on each device.
+bool MultipliesNarrowFloats(const Module& module);
 // What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
 // or is reduced by more than one operation. The interpreter has zeros there, if anything.
 bool ReadsAfterEnds(const Module& module);
