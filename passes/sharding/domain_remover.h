@@ -11,8 +11,8 @@
 // goes through a tuple, out of which it comes with its sharding: so the crossing is not forgotten.
 //
 // Option `kind`: which domains; there is only `sharding`.
-// Requires: what `domain_verifier` checks; else it is an error.  Ensures: no `domain` is left but as
-// the one operation of an asynchronous computation.
+// Requires: what `domain_verifier` checks; else it is an error.  Ensures: no `domain` is left but
+// as the one operation of an asynchronous computation.
 #pragma once
 
 #include "passes/computation_pass.h"

@@ -92,10 +92,11 @@ endfunction()
 
 function(hlo_cache_precompiled target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND HLO_CCACHE)
-    # What ccache asks for, to know the headers of an object again.
+    # What ccache asks for, to know the headers of an object again. Comments count: gcc tells by its bytes whether it has read a
+    # header already, so one precompiled before a comment changed defines everything a second time.
     target_compile_options(${target} PRIVATE -fpch-preprocess)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-                          "${hlo_ccache_environment};CCACHE_SLOPPINESS=pch_defines,time_macros;${HLO_CCACHE}")
+                          "${hlo_ccache_environment};CCACHE_COMMENTS=1;CCACHE_SLOPPINESS=pch_defines,time_macros;${HLO_CCACHE}")
   endif()
 endfunction()
 

@@ -1,6 +1,6 @@
-// Changes inputs at random: bytes, tokens of HLO text, or what a module says (mutate_modules.cc). The
-// token mutator needs no valid text; it sees words, numbers, strings, single characters and balanced
-// brackets, and knows the words of vocabulary.h.
+// Changes inputs at random: bytes, tokens of HLO text, or what a module says (mutate_modules.cc).
+// The token mutator needs no valid text; it sees words, numbers, strings, single characters and
+// balanced brackets, and knows the words of vocabulary.h.
 //
 // The same random numbers and inputs give the same result.
 #pragma once
