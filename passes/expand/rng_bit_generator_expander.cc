@@ -21,11 +21,11 @@ RngAlgorithm RngBitGeneratorExpander::AlgorithmOf(const Instruction& generator) 
 }
 
 bool RngBitGeneratorExpander::Matches(const Instruction& instruction) const {
-  if (!instruction.shape().IsTuple()) return false;
+  if (!instruction.shape().IsTuple() || instruction.shape().has_dynamic_dims()) return false;
   const Shape state = instruction.operand(0)->shape(), bits = instruction.shape().element(1);
   if (!UnsignedOfWidth(BitWidth(bits.element_type()))) return false;
   if (state.element_type() != ElementType::kU64 || state.rank() != 1 || state.has_dynamic_dims() ||
-      bits.has_dynamic_dims() || IsPred(bits.element_type()) || IsComplex(bits.element_type()))
+      IsPred(bits.element_type()) || IsComplex(bits.element_type()))
     return false;
   return state.dim(0) == 2 ||
          (state.dim(0) == 3 && AlgorithmOf(instruction) == RngAlgorithm::kPhilox);

@@ -122,10 +122,12 @@ bool ReducesNarrowTuples(const Module& module) {
   });
 }
 
-bool MultipliesNarrowFloats(const Module& module) {
-  return AnyInstruction(module, [&](const Instruction& instruction) {
+bool RoundsProducts(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    if (!kMatrixProducts.Has(instruction.opcode())) return false;
     const ElementType type = instruction.shape().element_type();
-    return kMatrixProducts.Has(instruction.opcode()) && IsFloat(type) && ByteSize(type) == 1;
+    const ElementType from = instruction.operand(0)->shape().element_type();
+    return IsFloat(ComponentType(type)) ? ByteSize(type) == 1 : IsFloat(ComponentType(from));
   });
 }
 
@@ -228,6 +230,19 @@ bool StopsBeforeEigenvalues(const Module& module) {
     return texts.size() != 4 || !absl::SimpleAtoi(texts[2], &sweeps) ||
            !absl::SimpleAtod(texts[3], &tolerance) || sweeps < kSweepsEnough ||
            tolerance > kToleranceEnough;
+  });
+}
+
+bool DeclaresSizes(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    constexpr OpcodeSet kMakeSizes = {Opcode::kSetDimensionSize, Opcode::kDynamicReshape,
+                                      Opcode::kCustomCall, Opcode::kFusion};
+    const bool reads_dynamic =
+        std::any_of(instruction.operands().begin(), instruction.operands().end(),
+                    [](const Instruction* x) { return x->shape().has_dynamic_dims(); });
+    return instruction.shape().has_dynamic_dims() && instruction.operand_count() > 0 &&
+           !reads_dynamic && !kMakeSizes.Has(instruction.opcode()) &&
+           !kBodyRunners.Has(instruction.opcode());
   });
 }
 

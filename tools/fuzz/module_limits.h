@@ -27,11 +27,14 @@ bool AsksForRoundedOperands(const Module& module);
 bool ReducesNarrowFloats(const Module& module);
 // One with a tuple for its result, which rounds after each step.
 bool ReducesNarrowTuples(const Module& module);
-// Products of floats of a byte at most, whose sums are rounded to as little on each device.
-bool MultipliesNarrowFloats(const Module& module);
+// Products whose sums are rounded to a byte of a float at most, or from floats to integers: the parts
+// of a sum, each rounded, make another one.
+bool RoundsProducts(const Module& module);
 // What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
 // or is reduced by more than one operation. The interpreter has zeros there, if anything.
 bool ReadsAfterEnds(const Module& module);
+// An operation whose result is declared dynamic though nothing that it reads is.
+bool DeclaresSizes(const Module& module);
 // An eigendecomposition that stops after few sweeps, or early, has what its algorithm has then.
 bool StopsBeforeEigenvalues(const Module& module);
 // A loop that says how often it runs where nothing shows that it does: passes believe it, and an
