@@ -259,7 +259,7 @@ std::string Mutate(std::string_view input, std::string_view other, size_t max_le
     Change change{text, other, random, max_length};
     if (bytes_only) {
       kByteMutators[random.Below(std::size(kByteMutators))](change);
-    } else if (random.OneIn(2)) {
+    } else if (random.OneIn(3)) {
       random.Pick(ModuleMutators())(change);
     } else {
       kTokenMutators[random.Below(std::size(kTokenMutators))](change);
