@@ -71,8 +71,9 @@ absl::StatusOr<bool> SliceSinker::RunOnComputation(Computation& computation, Pas
       RETURN_IF_ERROR(builder.status());
       const std::vector<Instruction*> operands = member->operand_vector();
       ReplaceKeepingExtras(member, slice, first_new);
+      // Elsewhere dce takes the slices away; in a fusion nothing may be unread.
       for (Instruction* operand : operands) {
-        if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges())
+        if (computation.is_fusion() && !operand->is_dead() && !operand->is_used())
           computation.RemoveUnused(operand);
       }
     }
