@@ -124,7 +124,9 @@ bool ReducesNarrowTuples(const Module& module) {
 
 bool RoundsProducts(const Module& module) {
   return AnyInstruction(module, [](const Instruction& instruction) {
-    if (!kMatrixProducts.Has(instruction.opcode())) return false;
+    constexpr OpcodeSet kProducts = {Opcode::kDot, Opcode::kConvolution, Opcode::kScaledDot,
+                                     Opcode::kRaggedDot};
+    if (!kProducts.Has(instruction.opcode())) return false;
     const ElementType type = instruction.shape().element_type();
     const ElementType from = instruction.operand(0)->shape().element_type();
     return IsFloat(ComponentType(type)) ? ByteSize(type) == 1 : IsFloat(ComponentType(from));
