@@ -27,8 +27,8 @@ bool AsksForRoundedOperands(const Module& module);
 bool ReducesNarrowFloats(const Module& module);
 // One with a tuple for its result, which rounds after each step.
 bool ReducesNarrowTuples(const Module& module);
-// Products whose sums are rounded to a byte of a float at most, or from floats to integers: the parts
-// of a sum, each rounded, make another one.
+// Products whose sums are rounded to a byte of a float at most, or from floats to integers: the
+// parts of a sum, each rounded, make another one.
 bool RoundsProducts(const Module& module);
 // What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
 // or is reduced by more than one operation. The interpreter has zeros there, if anything.
