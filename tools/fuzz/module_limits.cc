@@ -154,6 +154,16 @@ bool KeepsRandomState(const Module& module) {
          });
 }
 
+bool DrawsWhereSeveralCall(const Module& module) {
+  const std::vector<Computation*>& all = module.computations();
+  return std::any_of(all.begin(), all.end(), [](const Computation* computation) {
+    if (!computation->MayHoldAny({Opcode::kRng, Opcode::kRngGetAndUpdateState})) return false;
+    while (computation->callers().size() == 1)
+      computation = computation->callers()[0].caller->parent();
+    return !computation->callers().empty();
+  });
+}
+
 bool DrawsOnSeveralDevices(const Module& module) {
   return RunsOnSeveralDevices(module) && HoldsAny(module, {Opcode::kRng});
 }

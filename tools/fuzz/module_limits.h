@@ -10,6 +10,9 @@ bool IsLarge(const Module& module);
 // Random numbers that depend on more than the program says: a state that outlives a run, and draws
 // in computations, which come in the order of the calls, and that is free.
 bool KeepsRandomState(const Module& module);
+// Random numbers in what is called from several places: in which order, and whether where nobody
+// reads them, is free.
+bool DrawsWhereSeveralCall(const Module& module);
 // Devices draw numbers of their own; of one program, divided, all have the same.
 bool DrawsOnSeveralDevices(const Module& module);
 // Sizes of groups that are negative or add up to too much mean nothing, and random ones are: only
