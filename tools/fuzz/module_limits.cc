@@ -248,13 +248,13 @@ bool StopsBeforeEigenvalues(const Module& module) {
 bool DeclaresSizes(const Module& module) {
   return AnyInstruction(module, [](const Instruction& instruction) {
     constexpr OpcodeSet kMakeSizes = {Opcode::kSetDimensionSize, Opcode::kDynamicReshape,
-                                      Opcode::kCustomCall, Opcode::kFusion};
+                                      Opcode::kCustomCall,       Opcode::kFusion,
+                                      Opcode::kParameter,        Opcode::kConstant};
     const bool reads_dynamic =
         std::any_of(instruction.operands().begin(), instruction.operands().end(),
                     [](const Instruction* x) { return x->shape().has_dynamic_dims(); });
-    return instruction.shape().has_dynamic_dims() && instruction.operand_count() > 0 &&
-           !reads_dynamic && !kMakeSizes.Has(instruction.opcode()) &&
-           !kBodyRunners.Has(instruction.opcode());
+    return instruction.shape().has_dynamic_dims() && !reads_dynamic &&
+           !kMakeSizes.Has(instruction.opcode()) && !kBodyRunners.Has(instruction.opcode());
   });
 }
 
