@@ -96,6 +96,8 @@ constexpr Exemption kExemptions[] = {
     {"reduction-layout-normalizer", DependsOnOrder},
     // As XLA's, it leaves out the roundings on the way.
     {"simplify-fp-conversions", HoldsNarrowestFloats},
+    // What follows a convolution sees its result before it is rounded.
+    {"cudnn-fused-convolution-rewriter", HoldsNarrowestFloats},
     // As XLA's, it scales by a power of two that they do not hold.
     {"stochastic_convert_decomposer", HoldsNarrowestFloats},
     {"cublas-gemm-rewriter", AsksForRoundedOperands},
