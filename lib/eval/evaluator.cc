@@ -108,7 +108,9 @@ bool HasDynamicOperand(const Instruction& instruction) {
 // not there); the rest is zero.
 Literal AsDeclared(Literal result, Shape shape) {
   if (result.shape().IsTuple() && shape.IsTuple()) {
-    for (size_t i = 0; i < result.elements().size(); ++i) {
+    // Outputs that are bound late are declared later.
+    const auto declared = static_cast<size_t>(shape.element_count_of_tuple());
+    for (size_t i = 0; i < std::min(declared, result.elements().size()); ++i) {
       Literal& element = result.mutable_elements()[i];
       element = AsDeclared(std::move(element), shape.element(static_cast<int>(i)));
     }
