@@ -25,17 +25,32 @@ void Keep(const Instruction* value, Instructions& kept) {
 // What bitcasts see that would mean something else between row-major arrays.
 Instructions ReadByLayout(const Module& module) {
   Instructions read;
+  std::vector<const Instruction*> plain;  // that move nothing, as arrays lie and row-major
   for (const Computation* computation : module.computations()) {
     if (!computation->MayHoldAny({Opcode::kBitcast})) continue;
     for (const Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() != Opcode::kBitcast || !instruction->shape().IsArray()) continue;
       const Instruction* from = instruction->operand(0);
       if (KeepsRowMajorOrder(from->shape().WithMissingLayoutsFilled(),
-                             instruction->shape().WithMissingLayoutsFilled()))
+                             instruction->shape().WithMissingLayoutsFilled())) {
+        plain.push_back(instruction);
         continue;
+      }
       read.insert(instruction);
       Keep(from, read);
     }
+  }
+  // Of those, both sides stay as they lie, or neither.
+  for (bool grows = true; grows;) {
+    grows = false;
+    const auto keep_both = [&](const Instruction* bitcast) {
+      if (read.contains(bitcast) == read.contains(bitcast->operand(0))) return;
+      grows = true;
+      read.insert(bitcast);
+      Keep(bitcast->operand(0), read);
+    };
+    for (const Instruction* bitcast : plain) keep_both(bitcast);
+    for (size_t i = plain.size(); i-- > 0;) keep_both(plain[i]);
   }
   return read;
 }
