@@ -362,8 +362,6 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       .sign = sign,
                       .everywhere = everywhere});
     }
-  }
-  if (has_choice && thorough) {
     for (const double sign : {1.0, -1.0}) {
       runs.push_back({.kind = NoisyRun::Kind::kNoise,
                       .random = FuzzRandom(1),
