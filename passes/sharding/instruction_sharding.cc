@@ -130,7 +130,10 @@ void ToClassicForms(Sharding& sharding, Shape shape) {
     const Shape leaf = shapes[std::min(i, shapes.size() - 1)];
     sharding.leaves[i] = ClassicForm(*named, leaf.IsArray() ? leaf.rank() : 0);
   }
-  if (shape.IsTuple() && !sharding.is_tuple) {
+  // `{}` is allowed for tokens, and says nothing.
+  if (sharding.leaves.empty()) {
+    sharding = Uniform(shape, TiledSharding());
+  } else if (shape.IsTuple() && !sharding.is_tuple) {
     const TiledSharding leaf = LeafAt(sharding, 0);
     sharding = Uniform(shape, leaf);
   }

@@ -24,6 +24,7 @@
 #include "parser/parser.h"
 #include "tools/fuzz/fuzz_mode.h"
 #include "tools/fuzz/module_limits.h"
+#include "tools/fuzz/rounding.h"
 #include "tools/support/leaves.h"
 #include "tools/support/random_arguments.h"
 #include "tools/support/runnable.h"
@@ -301,26 +302,14 @@ bool MeetsOutsideEntry(const Module& module) {
   return false;
 }
 
-// Sums of floats in an order of their own: platforms need not have the same bits.
-bool MayRound(const Module& module) {
-  constexpr OpcodeSet kSums = {Opcode::kDot,
-                               Opcode::kScaledDot,
-                               Opcode::kRaggedDot,
-                               Opcode::kConvolution,
-                               Opcode::kFft,
-                               Opcode::kCholesky,
-                               Opcode::kScatter,
-                               Opcode::kSelectAndScatter,
-                               Opcode::kReduce,
-                               Opcode::kScan,
-                               Opcode::kReduceWindow,
-                               Opcode::kTriangularSolve,
-                               Opcode::kCustomCall,
-                               Opcode::kBatchNormTraining,
-                               Opcode::kBatchNormInference,
-                               Opcode::kBatchNormGrad};
+// Sums of floats in an order of their own: platforms need not have the same bits. (Those over
+// devices have one order everywhere.)
+bool HasRoundedSums(const Module& module) {
+  constexpr OpcodeSet kOverDevices = {Opcode::kAllReduce, Opcode::kReduceScatter};
   return AnyInstruction(module, [&](const Instruction& instruction) {
-    if (!kSums.Has(instruction.opcode()) || instruction.operand_count() == 0) return false;
+    if (!MayRoundOtherwise(instruction) || kOverDevices.Has(instruction.opcode()) ||
+        instruction.operand_count() == 0)
+      return false;
     const Shape shape = instruction.operand(0)->shape();
     return !shape.IsArray() || IsFloat(ComponentType(shape.element_type()));
   });
@@ -368,7 +357,7 @@ std::string CheckDevices(std::string_view input) {
       !RunsOnSeveralDevices(module) || config.replica_count < 1 ||
       config.replica_count > kMostOfEach || config.num_partitions < 1 ||
       config.num_partitions > kMostOfEach || NamesAbsentDevices(module) ||
-      MeetsOutsideEntry(module) || MayRound(module))
+      MeetsOutsideEntry(module) || HasRoundedSums(module))
     return "";
   std::vector<std::vector<Literal>> arguments;
   for (int64_t device = 0; device < config.replica_count * config.num_partitions; ++device)

@@ -19,6 +19,7 @@
 #include "passes/pass_manager.h"
 #include "tools/fuzz/noisy_run.h"
 #include "tools/fuzz/random.h"
+#include "tools/fuzz/rounding.h"
 #include "tools/fuzz/turned_outcomes.h"
 #include "tools/support/leaves.h"
 
@@ -37,27 +38,6 @@ constexpr int kThoroughMixtures = 24;
 constexpr double kRoom = 8;
 constexpr double kLargeQuotient = 1e6;
 
-constexpr OpcodeSet kChooses = {Opcode::kParameter, Opcode::kConstant, Opcode::kMaximum,
-                                Opcode::kMinimum,   Opcode::kAnd,      Opcode::kOr,
-                                Opcode::kCompare,   Opcode::kSelect,   Opcode::kTuple};
-// NaNs with either sign have a place in the order of top-k.
-constexpr OpcodeSet kReadsBits = {Opcode::kBitcastConvert, Opcode::kTopK};
-// Sums in an order of their own, by their region and always.
-constexpr OpcodeSet kSumsByRegion = {Opcode::kReduce,    Opcode::kReduceWindow,
-                                     Opcode::kScan,      Opcode::kScatter,
-                                     Opcode::kAllReduce, Opcode::kReduceScatter};
-constexpr OpcodeSet kSums = {Opcode::kSelectAndScatter,  Opcode::kDot,
-                             Opcode::kScaledDot,         Opcode::kRaggedDot,
-                             Opcode::kConvolution,       Opcode::kFft,
-                             Opcode::kCholesky,          Opcode::kTriangularSolve,
-                             Opcode::kBatchNormGrad,     Opcode::kBatchNormInference,
-                             Opcode::kBatchNormTraining, Opcode::kCustomCall};
-// Elementwise, and rounded in no way or in one way only.
-constexpr OpcodeSet kExact = {Opcode::kAbs,     Opcode::kNegate, Opcode::kSign,  Opcode::kMaximum,
-                              Opcode::kMinimum, Opcode::kSelect, Opcode::kClamp, Opcode::kConvert,
-                              Opcode::kCopy,    Opcode::kReal,   Opcode::kImag,  Opcode::kComplex,
-                              Opcode::kFloor,   Opcode::kCeil};
-
 bool IsRegionOfReducer(const Computation& computation) {
   for (const CallSite& caller : computation.callers()) {
     if (!kBodyRunners.Has(caller.caller->opcode())) return true;
@@ -65,82 +45,10 @@ bool IsRegionOfReducer(const Computation& computation) {
   return false;
 }
 
-bool OnlyChooses(const Computation& region) {
-  for (const Instruction* instruction : region.instructions()) {
-    if (!kChooses.Has(instruction->opcode())) return false;
-  }
-  return true;
-}
-
-// Of several NaNs any may come out.
-bool MayChooseNan(const Instruction& instruction) {
-  constexpr OpcodeSet kChoosesNumbers = {Opcode::kMaximum, Opcode::kMinimum, Opcode::kClamp};
-  return kChoosesNumbers.Has(instruction.opcode()) || kSumsByRegion.Has(instruction.opcode());
-}
-
-bool MayRoundOtherwise(const Instruction& instruction) {
-  if (kSumsByRegion.Has(instruction.opcode())) return !OnlyChooses(*instruction.call(0));
-  return kSums.Has(instruction.opcode());
-}
-
-// Arithmetic and functions of floats; what only chooses, moves or rounds by itself is exact.
-bool IsArithmetic(const Instruction& instruction) {
-  if (!instruction.shape().IsArray() || !IsFloat(ComponentType(instruction.shape().element_type())))
-    return false;
-  // Of complex numbers they are a root and a quotient.
-  constexpr OpcodeSet kRoundedOfComplex = {Opcode::kAbs, Opcode::kSign};
-  if (kRoundedOfComplex.Has(instruction.opcode()) &&
-      IsComplex(instruction.operand(0)->shape().element_type()))
-    return true;
-  // Passes may leave out conversions there and back.
-  if (instruction.opcode() == Opcode::kConvert) {
-    const ElementType from = instruction.operand(0)->shape().element_type();
-    return IsFloat(from) && BitWidth(instruction.shape().element_type()) < BitWidth(from);
-  }
-  return IsElementwise(instruction.opcode()) && !kExact.Has(instruction.opcode());
-}
-
-// Looks at the bits of floats.
-bool LooksAtBits(const Instruction& instruction) {
-  if (kReadsBits.Has(instruction.opcode())) return true;
-  return IsCustomCall(instruction, "TopK") ||
-         (instruction.opcode() == Opcode::kCompare &&
-          instruction.attrs<CompareAttrs>().type == ComparisonType::kTotalOrder);
-}
-
-// Scales, whose smallest is a denormal as f32: a number or, flushed, none.
-bool IsScale(const Instruction& instruction) {
-  return instruction.shape().IsArray() &&
-         instruction.shape().element_type() == ElementType::kF8E8M0FNU;
-}
-
-// Cuts values into narrower elements.
-bool CutsBits(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kBitcastConvert &&
-         BitWidth(instruction.shape().element_type()) <
-             BitWidth(instruction.operand(0)->shape().element_type());
-}
-
-// Sees zeros that no operand has: what it multiplies with them, a platform may leave out.
-bool SeesPadding(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kConvolution || instruction.operand_count() != 2 ||
-      instruction.operand(0)->shape().has_dynamic_dims())
-    return false;
-  const Window& window = instruction.attrs<ConvolutionAttrs>().window;
-  return std::any_of(window.dims.begin(), window.dims.end(), [](const WindowDim& dim) {
-    return dim.pad_low > 0 || dim.pad_high > 0 || dim.base_dilation > 1;
-  });
-}
-
 // Where noise may come in from another computation.
 bool IsBorder(const Instruction& instruction) {
   return kBodyRunners.Has(instruction.opcode()) ||
          (instruction.opcode() == Opcode::kParameter && !instruction.parent()->is_entry());
-}
-
-bool IsStatistics(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kBatchNormTraining ||
-         instruction.opcode() == Opcode::kBatchNormGrad;
 }
 
 // Has another form that makes infinity or NaN of other numbers: statistics are sums that it rounds
@@ -218,7 +126,9 @@ void AddNoise(Computation& computation, NoisyRun& run) {
     const bool has_other_bits =
         run.kind == NoisyRun::Kind::kBits &&
         (instruction->opcode() == Opcode::kBitcastConvert || MayChooseNan(*instruction));
-    if (has_other_bits || MayRoundOtherwise(*instruction) ||
+    const bool has_other_zeros =
+        run.kind == NoisyRun::Kind::kZeros && ChoosesByRegion(*instruction);
+    if (has_other_bits || has_other_zeros || MayRoundOtherwise(*instruction) ||
         (run.everywhere && IsArithmetic(*instruction)))
       choices.push_back(instruction);
   }
@@ -389,6 +299,10 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
       runs.push_back({NoisyRun::Kind::kBits, FuzzRandom(static_cast<uint64_t>(run) + 1),
                       run % 2 == 0 ? 1.0 : -1.0, /*everywhere=*/true, Nans::kRandomBits});
     }
+  }
+  if (thorough && AnyInstruction(module, ChoosesByRegion)) {
+    for (const double sign : {1.0, -1.0})
+      runs.push_back({NoisyRun::Kind::kZeros, FuzzRandom(1), sign, everywhere});
   }
   if (AnyInstruction(module, HasOtherForm))
     runs.push_back({NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere});
