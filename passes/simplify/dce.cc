@@ -6,6 +6,7 @@
 #include "lib/ir/custom_call.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/util/constrained_layout.h"
+#include "passes/util/entry_parameters.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/plain_fusion.h"
 
@@ -313,14 +314,7 @@ class DeadCode {
         continue;
       context_.Passed(*entry.parameter(i), "nothing reads it");
       entry.RemoveParameter(i);
-      if (static_cast<size_t>(i) < config.entry_layout.parameters.size()) {
-        config.entry_layout.parameters.erase(config.entry_layout.parameters.begin() + i);
-      }
-      for (InputOutputAlias& alias : config.aliases) alias.parameter -= alias.parameter > i ? 1 : 0;
-      for (BufferDonor& donor : config.donors) donor.parameter -= donor.parameter > i ? 1 : 0;
-      auto& propagation = config.allow_spmd_sharding_propagation_to_parameters;
-      if (propagation.size() > 1 && static_cast<size_t>(i) < propagation.size())
-        propagation.erase(propagation.begin() + i);
+      ForgetEntryParameter(config, i);
       context_.Count("parameters");
       changed = true;
     }

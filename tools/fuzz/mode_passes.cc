@@ -81,6 +81,8 @@ constexpr Exemption kExemptions[] = {
     {"algsimp", ReducesNarrowTuples},
     // A product becomes one of elements, each rounded, and their sum.
     {"algsimp", RoundsProducts},
+    // As XLA's, it divides two products that f8 may not hold.
+    {"algsimp", HoldsNarrowestQuotients},
     // A slice whose place is constant, or of what is divided, is no longer moved to where a dynamic
     // array ends.
     {"dynamic_padder", ReadsAfterEnds},

@@ -225,6 +225,16 @@ bool ShowsAfterEnd(const Instruction& instruction) {
   return kReadsPlaces.Has(opcode) || IsDeclaredOtherwise(instruction);
 }
 
+bool IsOfNarrowestFloats(const Instruction& instruction) {
+  constexpr int kLeastBits = 16;
+  bool is_narrow = false;
+  ForEachLeaf(instruction.shape(), [&](Shape leaf, const ShapeIndex&) {
+    is_narrow |= leaf.IsArray() && IsFloat(leaf.element_type()) &&
+                 BitWidth(leaf.element_type()) < kLeastBits;
+  });
+  return is_narrow;
+}
+
 }  // namespace
 
 bool ReadsAfterEnds(const Module& module) { return AnyInstruction(module, ShowsAfterEnd); }
@@ -259,14 +269,14 @@ bool DeclaresSizes(const Module& module) {
 }
 
 bool HoldsNarrowestFloats(const Module& module) {
-  constexpr int kLeastBits = 16;
-  return AnyInstruction(module, [](const Instruction& instruction) {
-    bool is_narrow = false;
-    ForEachLeaf(instruction.shape(), [&](Shape leaf, const ShapeIndex&) {
-      is_narrow |= leaf.IsArray() && IsFloat(leaf.element_type()) &&
-                   BitWidth(leaf.element_type()) < kLeastBits;
-    });
-    return is_narrow;
+  return AnyInstruction(module, IsOfNarrowestFloats);
+}
+
+bool HoldsNarrowestQuotients(const Module& module) {
+  int count = 0;
+  return AnyInstruction(module, [&](const Instruction& instruction) {
+    count += instruction.opcode() == Opcode::kDivide && IsOfNarrowestFloats(instruction);
+    return count > 1;
   });
 }
 

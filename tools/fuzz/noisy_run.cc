@@ -199,6 +199,8 @@ Instruction* WithSignedZeros(Instruction* x, double sign) {
 // The NaN of a place among so many.
 double NanAt(int64_t i, int64_t count, NoisyRun& run) {
   using Nans = NoisyRun::Nans;
+  if (run.nans == Nans::kOneSign)
+    return std::copysign(std::numeric_limits<double>::quiet_NaN(), run.sign);
   if (run.nans == Nans::kRandomSigns || run.nans == Nans::kAlternatingSigns) {
     const bool flips = run.nans == Nans::kRandomSigns ? run.random.OneIn(2) : i % 2 != 0;
     return std::copysign(std::numeric_limits<double>::quiet_NaN(), flips ? -run.sign : run.sign);

@@ -33,7 +33,14 @@ struct NoisyRun {
   double sign;
   bool everywhere;  // not only where sums and the like may round in another way
   // Of kBits, from element to element. Rising and falling ones order each two NaNs both ways.
-  enum class Nans { kRandomSigns, kAlternatingSigns, kRisingBits, kFallingBits, kRandomBits };
+  enum class Nans {
+    kOneSign,
+    kRandomSigns,
+    kAlternatingSigns,
+    kRisingBits,
+    kFallingBits,
+    kRandomBits
+  };
   Nans nans = Nans::kRandomSigns;
   bool varies = false;       // of kNoise: of very different sizes
   bool signs_zeros = false;  // of kGrid: what cancels leaves zeros of the sign `sign`

@@ -290,8 +290,8 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
   }
   if (AnyInstruction(module, LooksAtBits) || AnyInstruction(module, IsScale)) {
     using Nans = NoisyRun::Nans;
-    for (const Nans nans :
-         {Nans::kAlternatingSigns, Nans::kRandomSigns, Nans::kRisingBits, Nans::kFallingBits}) {
+    for (const Nans nans : {Nans::kAlternatingSigns, Nans::kRandomSigns, Nans::kRisingBits,
+                            Nans::kFallingBits, Nans::kOneSign}) {
       for (const double sign : {1.0, -1.0})
         runs.push_back({NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true, nans});
     }

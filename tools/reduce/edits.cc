@@ -5,6 +5,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
+#include "passes/util/entry_parameters.h"
 
 namespace hlo {
 
@@ -48,46 +49,13 @@ void RemoveDead(Module& module) {
   }
 }
 
-namespace {
-
-// Drops what refers to parameter `number` and renumbers the rest.
-template <class List>
-void ForgetParameter(List& list, int64_t number) {
-  std::erase_if(list, [=](const auto& item) { return item.parameter == number; });
-  for (auto& item : list) item.parameter -= item.parameter > number ? 1 : 0;
-}
-
-void ForgetEntryParameter(Module& module, int number) {
-  ModuleConfig& config = module.config();
-  ForgetParameter(config.aliases, number);
-  ForgetParameter(config.donors, number);
-  ForgetParameter(config.cross_program_prefetches, number);
-  std::erase_if(config.dynamic_parameters, [=](const DynamicParameterBinding& binding) {
-    return binding.parameter == number || binding.size_parameter == number;
-  });
-  for (DynamicParameterBinding& binding : config.dynamic_parameters) {
-    binding.parameter -= binding.parameter > number ? 1 : 0;
-    binding.size_parameter -= binding.size_parameter > number ? 1 : 0;
-  }
-  const auto at = static_cast<std::ptrdiff_t>(number);
-  auto& layouts = config.entry_layout.parameters;
-  if (at < std::ssize(layouts)) layouts.erase(layouts.begin() + at);
-  auto& propagation = config.allow_spmd_sharding_propagation_to_parameters;
-  if (propagation.size() > 1 && at < std::ssize(propagation))
-    propagation.erase(propagation.begin() + at);
-  auto& shardings = config.spmd_parameter_shardings;
-  if (at < std::ssize(shardings)) shardings.erase(shardings.begin() + at);
-}
-
-}  // namespace
-
 void RemoveUnusedParameters(Module& module) {
   Computation& entry = *module.entry();
   for (int i = entry.parameter_count(); i-- > 0;) {
     const Instruction* parameter = entry.parameter(i);
     if (parameter->is_used() || parameter->has_control_edges()) continue;
     entry.RemoveParameter(i);
-    ForgetEntryParameter(module, i);
+    ForgetEntryParameter(module.config(), i);
   }
 }
 
