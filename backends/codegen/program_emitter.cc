@@ -89,10 +89,14 @@ absl::Status ProgramEmitter::EmitControl(const Instruction& instruction, ThunkLi
       instruction, buffers(), [this](const Computation& c) { return Emit(c); }, thunks);
 }
 
-// Nothing where buffer assignment has put both ends into one place.
+// Array by array; nothing where buffer assignment has put both ends into one place.
 void ProgramEmitter::EmitCopy(const Instruction& copy, ThunkList& thunks) {
-  const BufferSlice from = buffers().slice(*copy.operand(0)), to = buffers().slice(copy);
-  if (from != to) thunks.push_back(std::make_unique<CopyThunk>(copy.name(), from, to));
+  const std::vector<BufferSlice> from = buffers().slices(*copy.operand(0));
+  const std::vector<BufferSlice> to = buffers().slices(copy);
+  for (size_t leaf = 0; leaf < to.size(); ++leaf) {
+    if (from[leaf] != to[leaf])
+      thunks.push_back(std::make_unique<CopyThunk>(copy.name(), from[leaf], to[leaf]));
+  }
 }
 
 absl::StatusOr<ThunkList> ProgramEmitter::Emit(const Computation& computation) {

@@ -89,13 +89,16 @@ class ProgramMaker {
   }
 
   void AppendCopy(const Instruction& copy, tile::Steps& steps) {
-    const BufferSlice from = buffers_.slice(*copy.operand(0)), to = buffers_.slice(copy);
-    if (from == to) return;
-    tile::Step step;
-    step.kind = tile::Step::Kind::kCopy;
-    step.name = std::string(copy.name());
-    step.buffers = {to, from};
-    steps.push_back(std::move(step));
+    const std::vector<BufferSlice> from = buffers_.slices(*copy.operand(0));
+    const std::vector<BufferSlice> to = buffers_.slices(copy);
+    for (size_t leaf = 0; leaf < to.size(); ++leaf) {
+      if (from[leaf] == to[leaf]) continue;
+      tile::Step step;
+      step.kind = tile::Step::Kind::kCopy;
+      step.name = std::string(copy.name());
+      step.buffers = {to[leaf], from[leaf]};
+      steps.push_back(std::move(step));
+    }
   }
 
   void AppendConditional(const Instruction& conditional, tile::Steps& steps) {

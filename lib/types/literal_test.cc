@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kDoubleInfinity = std::numeric_limits<double>::infinity();
 
 TEST_CASE("new literals are zero and copies are made on write", "[types][literal]") {
   Literal a(F32Shape({2, 2}));
@@ -58,7 +58,7 @@ TEST_CASE("doubles are truncated and saturated into integers, integers wrap", "[
       {ElementType::kS32, 2.9, 2},
       {ElementType::kS32, -2.9, -2},
       {ElementType::kS32, 1e10, INT32_MAX},
-      {ElementType::kS32, -kInf, INT32_MIN},
+      {ElementType::kS32, -kDoubleInfinity, INT32_MIN},
       {ElementType::kS32, std::nan(""), 0},
       {ElementType::kU8, -5, 0},
       {ElementType::kU8, 300, 255},
@@ -142,9 +142,9 @@ TEST_CASE("long arrays convert like short ones", "[types][literal]") {
 }
 
 TEST_CASE("extreme values", "[types][literal]") {
-  CHECK(Literal::MinValue(ElementType::kF32).GetDouble() == -kInf);
-  CHECK(Literal::MaxValue(ElementType::kBF16).GetDouble() == kInf);
-  CHECK(Literal::MinValue(ElementType::kF8E5M2).GetDouble() == -kInf);
+  CHECK(Literal::MinValue(ElementType::kF32).GetDouble() == -kDoubleInfinity);
+  CHECK(Literal::MaxValue(ElementType::kBF16).GetDouble() == kDoubleInfinity);
+  CHECK(Literal::MinValue(ElementType::kF8E5M2).GetDouble() == -kDoubleInfinity);
   CHECK(Literal::MinValue(ElementType::kF8E4M3FN).GetDouble() == -448);
   CHECK(Literal::MaxValue(ElementType::kF4E2M1FN).GetDouble() == 6);
   CHECK(Literal::MinValue(ElementType::kF8E8M0FNU).GetDouble() == 0x1p-127);

@@ -113,7 +113,8 @@ class ComputationFuser {
     Edge edge;
     edge.may = static_cast<bool>(MayFuse(producer, reader));
     // A bitcast that stays reads what the producer would have to make once more.
-    if (const Kernel* const kernel = Find(&reader); edge.may || IsFusibleBitcast(reader)) {
+    const Kernel* const kernel = Find(&reader);
+    if (kernel != nullptr && (edge.may || IsFusibleBitcast(reader))) {
       edge.saved = kernel->model.time -
                    model_.TimeOfBoth(*producer.instruction, producer.model, reader, kernel->model);
     }

@@ -72,6 +72,7 @@ constexpr Exemption kExemptions[] = {
     {"", KeepsRandomState},
     {"", NamesAbsentDevices},
     {"", DeclaresTrips},
+    {"all-reduce", CombinesInOtherTypes},
     // It draws XLA's numbers, which are others than the interpreter's.
     {"rng-expander", Anywhere},
     // As XLA's, they round sums at each step that a narrow reduction carries wide.

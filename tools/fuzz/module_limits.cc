@@ -204,6 +204,21 @@ bool InfersAnother(const Instruction& reshape) {
   return inferred && !reshape.shape().is_dynamic(static_cast<int>(*inferred));
 }
 
+bool SameDynamicDimensions(Shape a, Shape b) {
+  for (int d = 0; d < a.rank(); ++d) {
+    if (a.is_dynamic(d) != b.is_dynamic(d)) return false;
+  }
+  return true;
+}
+
+// Of the arrays that a sort orders together, some are dynamic where others are not.
+bool SortsUnlikeArrays(const Instruction& sort) {
+  const auto operands = sort.operands();
+  return std::any_of(operands.begin(), operands.end(), [&](const Instruction* x) {
+    return !SameDynamicDimensions(x->shape(), sort.operand(0)->shape());
+  });
+}
+
 bool ShowsAfterEnd(const Instruction& instruction) {
   constexpr OpcodeSet kReadsPlaces = {Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
                                       Opcode::kGather, Opcode::kSlice};
@@ -221,7 +236,11 @@ bool ShowsAfterEnd(const Instruction& instruction) {
     if (opcode == Opcode::kReduceWindow && PadsWindows(instruction)) return true;
   }
   if (!instruction.shape().has_dynamic_dims() && !kMayBeStatic.Has(opcode)) return true;
-  if (opcode == Opcode::kReshape && InfersAnother(instruction)) return true;
+  // (Without elements any size fits.)
+  if (opcode == Opcode::kReshape &&
+      (InfersAnother(instruction) || instruction.shape().element_count() == 0))
+    return true;
+  if (opcode == Opcode::kSort && SortsUnlikeArrays(instruction)) return true;
   return kReadsPlaces.Has(opcode) || IsDeclaredOtherwise(instruction);
 }
 
@@ -270,6 +289,17 @@ bool DeclaresSizes(const Module& module) {
 
 bool HoldsNarrowestFloats(const Module& module) {
   return AnyInstruction(module, IsOfNarrowestFloats);
+}
+
+bool CombinesInOtherTypes(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& instruction) {
+    if (!HasTrait(instruction.opcode(), kCollective) || instruction.call_count() != 1 ||
+        instruction.operand_count() == 0 || instruction.call(0)->parameter_count() == 0)
+      return false;
+    const Shape given = instruction.operand(0)->shape();
+    const Shape taken = instruction.call(0)->parameter(0)->shape();
+    return given.IsArray() && taken.IsArray() && given.element_type() != taken.element_type();
+  });
 }
 
 bool HoldsNarrowestQuotients(const Module& module) {

@@ -23,6 +23,9 @@ bool TakesGroupSizes(const Module& module);
 bool DependsOnOrder(const Module& module);
 // Floats under 16 bits, of which a rounding that is left out shows in the first digit.
 bool HoldsNarrowestFloats(const Module& module);
+// A collective whose region is of another type than what it combines: which roundings that makes,
+// nobody says.
+bool CombinesInOtherTypes(const Module& module);
 // Several quotients of such floats: a quotient of quotients is that of two products, which they may
 // be too narrow to hold.
 bool HoldsNarrowestQuotients(const Module& module);
