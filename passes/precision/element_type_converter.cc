@@ -108,6 +108,9 @@ absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computa
     Instruction* result = ConvertedTo(instruction->shape(), wide, rewriter);
     RETURN_IF_ERROR(rewriter.status());
     ReplaceKeepingExtras(instruction, result, first_new);
+    // What is there for its effect alone is not converted back.
+    if (result != wide && !result->is_used() && !result->is_root())
+      computation.RemoveUnused(result);
     context.Count("converted");
     changed = true;
   }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/algorithm/container.h"
+#include "lib/ir/one_sharding.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_util.h"
@@ -104,10 +105,44 @@ class ShardingsBefore {
       }
     });
     context.Count("shardings set", set_count);
+    WriteAlike(module);
     return changed;
   }
 
  private:
+  // What is divided in one way is written in one way: as somebody wrote it for a result, else as it
+  // is written for the caller.
+  void WriteAlike(Module& module) const {
+    const std::vector<Computation*> computations = module.computations();
+    const auto for_each_caller = [](const auto& order, const auto& fn) {
+      for (Computation* computation : order) {
+        for (Instruction* instruction : computation->instructions()) {
+          if (instruction->sharding() != nullptr) fn(*instruction, DividedLike(*instruction));
+        }
+      }
+    };
+    const auto write_as = [](Instruction& instruction, const Instruction& other) {
+      if (instruction.sharding() == nullptr || other.sharding() == nullptr ||
+          *instruction.sharding() == *other.sharding())
+        return;
+      Sharding mine = *instruction.sharding(), others = *other.sharding();
+      ToClassicForms(mine, instruction.shape());
+      ToClassicForms(others, other.shape());
+      if (SameSharding(mine, others)) SetSharding(instruction, *other.sharding());
+    };
+    for_each_caller(computations, [&](Instruction& caller, const std::vector<Instruction*>& like) {
+      if (written(caller).has_value()) return;
+      const auto given = absl::c_find_if(like, [&](const Instruction* other) {
+        return other->sharding() != nullptr && written(*other) == *other->sharding();
+      });
+      if (given != like.end()) write_as(caller, **given);
+    });
+    const std::vector<Computation*> outer_first(computations.rbegin(), computations.rend());
+    for_each_caller(outer_first, [&](Instruction& caller, const std::vector<Instruction*>& like) {
+      for (Instruction* other : like) write_as(*other, caller);
+    });
+  }
+
   using ById = std::vector<std::optional<Sharding>>;
   static const std::optional<Sharding>& Of(const Instruction& instruction, const ById& shardings) {
     static const std::optional<Sharding> kNone;

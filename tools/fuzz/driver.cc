@@ -110,6 +110,9 @@ class Worker {
   std::vector<std::string> corpus_;
 };
 
+// Programs that a mode makes are as long as they get, also above the length of changed inputs.
+constexpr size_t kLongestProgram = 1 << 20;
+
 // What the parent knows: findings by kind, and when to stop.
 class Campaign {
  public:
@@ -190,7 +193,8 @@ absl::StatusOr<int> Fuzz(const FuzzMode& mode, const FuzzOptions& options) {
     if (!folder.empty()) RETURN_IF_ERROR(MakeFolders(folder));
   }
   if (!options.corpus.empty()) paths.push_back(options.corpus);
-  SharedState* state = SharedState::Create(static_cast<size_t>(options.max_length));
+  SharedState* state =
+      SharedState::Create(std::max(kLongestProgram, static_cast<size_t>(options.max_length)));
   if (state == nullptr) return Error("no memory to share with the child processes");
   Campaign campaign(mode, options, *state);
   for (uint64_t child = 0; campaign.Continue() && !campaign.Enough(); ++child) {

@@ -291,6 +291,18 @@ bool HoldsNarrowestFloats(const Module& module) {
   return AnyInstruction(module, IsOfNarrowestFloats);
 }
 
+bool SortsScales(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& sort) {
+    if (sort.opcode() != Opcode::kSort) return false;
+    for (const Instruction* instruction : sort.to_apply()->instructions()) {
+      if (LosesItsPlaceAtNan(*instruction) &&
+          instruction->operand(0)->shape().element_type() == ElementType::kF8E8M0FNU)
+        return true;
+    }
+    return false;
+  });
+}
+
 bool CombinesInOtherTypes(const Module& module) {
   return AnyInstruction(module, [](const Instruction& instruction) {
     if (!HasTrait(instruction.opcode(), kCollective) || instruction.call_count() != 1 ||

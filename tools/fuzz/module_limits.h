@@ -23,6 +23,9 @@ bool TakesGroupSizes(const Module& module);
 bool DependsOnOrder(const Module& module);
 // Floats under 16 bits, of which a rounding that is left out shows in the first digit.
 bool HoldsNarrowestFloats(const Module& module);
+// A sort by an order that NaNs have no place in, of a type in which 0 is one: each platform may put
+// them elsewhere, and what comes out of an iota is moved by no noise.
+bool SortsScales(const Module& module);
 // A collective whose region is of another type than what it combines: which roundings that makes,
 // nobody says.
 bool CombinesInOtherTypes(const Module& module);
