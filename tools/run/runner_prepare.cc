@@ -17,6 +17,7 @@
 #include "tools/run/runner.h"
 #include "tools/run/single_shard.h"
 #include "tools/run/write_results.h"
+#include "tools/support/leaves.h"
 #include "tools/support/runnable.h"
 
 namespace hlo {
@@ -151,8 +152,8 @@ absl::Status Runner::PlanBuffers() {
 }
 
 absl::Status Runner::CheckFiles() {
-  RETURN_IF_ERROR(
-      CheckDestinations(options_, whole_module().entry()->root()->shape().WithoutDynamic()));
+  RETURN_IF_ERROR(CheckDestinations(
+      options_, ShapeOfValue(whole_module().entry()->root()->shape()).WithoutDynamic()));
   if (!options_.xla_memory.empty()) {
     const std::string name = std::filesystem::path(path_).stem().string();
     ASSIGN_OR_RETURN(xla_memory_, ReadXlaMemory(options_.xla_memory, name));

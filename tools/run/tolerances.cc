@@ -77,9 +77,10 @@ std::string ToleranceMistake(const std::string& text) {
 absl::StatusOr<std::vector<OutputRule>> OutputRules(const ToolOptions& options,
                                                     const Module& module) {
   std::vector<ElementType> types;
-  ForEachLeaf(module.entry()->root()->shape(), [&types](Shape leaf, const ShapeIndex&) {
-    if (leaf.IsArray()) types.push_back(leaf.element_type());
-  });
+  ForEachLeaf(ShapeOfValue(module.entry()->root()->shape()),
+              [&types](Shape leaf, const ShapeIndex&) {
+                if (leaf.IsArray()) types.push_back(leaf.element_type());
+              });
   std::vector<OutputRule> rules(types.size());
   std::vector<double> errors;
   if (options.has_tolerance()) {
