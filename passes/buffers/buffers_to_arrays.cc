@@ -4,7 +4,6 @@
 #include "lib/types/shape_limits.h"
 
 namespace hlo {
-namespace {
 
 Shape WithoutBuffers(Shape shape) {
   if (!HasBuffer(shape)) return shape;
@@ -12,6 +11,19 @@ Shape WithoutBuffers(Shape shape) {
   std::vector<Shape> elements;
   for (const Shape element : shape.elements()) elements.push_back(WithoutBuffers(element));
   return Shape::Tuple(elements);
+}
+
+namespace {
+
+// Nobody says how much of a new buffer of dynamic size is there: all that it may hold.
+Instruction* WithDynamicDims(Instruction* x, Shape shape, Builder& builder) {
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (!shape.is_dynamic(d)) continue;
+    Instruction* const bound = builder.ScalarConstant(ElementType::kS32, shape.dim(d));
+    x = builder.OpWithShape(Opcode::kSetDimensionSize, x->shape().WithDynamic(d, true), {x, bound},
+                            AttrsPtr::Make(DimensionAttrs{BracedDim{.value = d}}));
+  }
+  return x;
 }
 
 // What stands for the call when its buffers are arrays; null: itself.
@@ -23,7 +35,9 @@ Instruction* ArrayOf(Instruction& call) {
   builder.set_origin(&call);
   const Shape shape = WithoutBuffers(call.shape());
   Instruction* zero = builder.Constant(Literal::Zero(shape.element_type()));
-  return shape.rank() == 0 ? zero : builder.Broadcast(zero, shape.dims(), {});
+  return shape.rank() == 0
+             ? zero
+             : WithDynamicDims(builder.Broadcast(zero, shape.dims(), {}), shape, builder);
 }
 
 }  // namespace

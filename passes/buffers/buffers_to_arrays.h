@@ -16,6 +16,9 @@
 
 namespace hlo {
 
+// `shape` with the array of each buffer in its place.
+Shape WithoutBuffers(Shape shape);
+
 class BuffersToArrays final : public Pass {
  public:
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;

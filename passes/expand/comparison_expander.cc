@@ -24,6 +24,13 @@ bool ComparisonExpander::Matches(const Instruction& instruction) const {
 
 absl::StatusOr<Instruction*> ComparisonExpander::Expand(Instruction* compare, Rewriter& rewriter) {
   const Instruction* like = compare->operand(0);
+  const ComparisonDirection direction = compare->attrs<CompareAttrs>().direction;
+  // Scales have no sign: their bits are in order.
+  if (like->shape().element_type() == ElementType::kF8E8M0FNU) {
+    const Shape bits = like->shape().WithElementType(ElementType::kU8);
+    return rewriter.Compare(rewriter.BitcastConvert(compare->operand(0), bits),
+                            rewriter.BitcastConvert(compare->operand(1), bits), direction);
+  }
   const ElementType type = *SignedOfWidth(BitWidth(like->shape().element_type()));
   const auto splat = [&](Literal value) {
     Instruction* scalar = rewriter.Constant(std::move(value));
@@ -39,7 +46,7 @@ absl::StatusOr<Instruction*> ComparisonExpander::Expand(Instruction* compare, Re
   };
   Instruction* lhs = ordered(compare->operand(0));
   Instruction* rhs = ordered(compare->operand(1));
-  return rewriter.Compare(lhs, rhs, compare->attrs<CompareAttrs>().direction);
+  return rewriter.Compare(lhs, rhs, direction);
 }
 
 HLO_DEFINE_PASS(ComparisonExpander)

@@ -129,7 +129,11 @@ std::string ConfigOfNewState(std::string_view config, absl::Span<const Shape> ol
 }  // namespace
 
 Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i) {
-  if (tuple->opcode() == Opcode::kTuple) return tuple->operand(static_cast<int>(i));
+  const bool may_pass_by = tuple->opcode() == Opcode::kTuple;
+  Instruction* const element = may_pass_by ? tuple->operand(static_cast<int>(i)) : nullptr;
+  // What is under way, or a buffer, has one reader: it may be this tuple, which others read, too.
+  const bool stays = tuple->is_root() || tuple->use_count() > 1;
+  if (may_pass_by && (element->shape().IsArray() || !stays)) return element;
   return builder.GetTupleElement(tuple, i);
 }
 

@@ -36,7 +36,8 @@ using ViewOfDropped = std::function<Instruction*(
 absl::Status DropLoopElements(Instruction* loop, const std::vector<bool>& keep,
                               const ViewOfDropped& view_of_dropped);
 
-// Element `i` of a tuple: its operand where it is built, else a get-tuple-element of it.
+// Element `i` of a tuple: its operand where it is built (and may be read twice), else a
+// get-tuple-element of it.
 Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i);
 // What `value` is, through tuples that are built in its computation and read again.
 Instruction* ThroughTuples(Instruction* value);

@@ -102,20 +102,49 @@ void TurnLayout(Change& c) {
   c.Replace(begin, end, layout + "}");
 }
 
+// The name that a line gives; "" where it gives none.
+std::string NameIn(const Change& c, TextToken line) {
+  const std::vector<TextToken> tokens = Tokenize(c.Part(line.begin, line.end));
+  for (size_t i = 1; i < tokens.size() && i < 4; ++i) {
+    if (c.Part(line.begin + tokens[i].begin, line.begin + tokens[i].end) == "=")
+      return std::string(c.Part(line.begin + tokens[i - 1].begin, line.begin + tokens[i - 1].end));
+  }
+  return "";
+}
+
+// `line` waits for what is called `name`.
+void Wait(Change& c, TextToken line, const std::string& name) {
+  size_t end = line.end;
+  while (end > line.begin && (c.text[end - 1] == '\n' || c.text[end - 1] == '\r')) --end;
+  if (end > line.begin) c.Replace(end, end, ", control-predecessors={" + name + "}");
+}
+
+TextToken LineAfter(const Change& c, TextToken line) {
+  return {line.end, std::min(c.text.find('\n', line.end), c.text.size() - 1) + 1};
+}
+
 // One line waits for another that stands before it.
 void AddControlEdge(Change& c) {
   const TextToken first = RandomLine(c.text, c.random);
-  const std::vector<TextToken> tokens = Tokenize(c.Part(first.begin, first.end));
-  for (size_t i = 1; i < tokens.size() && i < 4; ++i) {
-    if (c.Part(first.begin + tokens[i].begin, first.begin + tokens[i].end) != "=") continue;
-    const std::string name(
-        c.Part(first.begin + tokens[i - 1].begin, first.begin + tokens[i - 1].end));
-    size_t end = first.end;
-    for (size_t below = c.random.Small(6); below > 0 && end < c.text.size(); --below)
-      end = std::min(c.text.find('\n', end), c.text.size() - 1) + 1;
-    while (end > first.end && (c.text[end - 1] == '\n' || c.text[end - 1] == '\r')) --end;
-    if (end > first.end) c.Replace(end, end, ", control-predecessors={" + name + "}");
-    return;
+  const std::string name = NameIn(c, first);
+  if (name.empty()) return;
+  TextToken line = first;
+  for (size_t below = c.random.Small(6); below > 0 && line.end < c.text.size(); --below)
+    line = LineAfter(c, line);
+  Wait(c, line, name);
+}
+
+// Each of several lines waits for the one before it, so that passes leave them alone.
+void ChainLines(Change& c) {
+  TextToken line = RandomLine(c.text, c.random);
+  std::string name = NameIn(c, line);
+  for (size_t left = 1 + c.random.Below(16); left > 0 && line.end < c.text.size(); --left) {
+    line = LineAfter(c, line);
+    std::string next = NameIn(c, line);
+    if (name.empty() || next.empty()) return;
+    Wait(c, line, name);
+    line.end = LineAfter(c, {line.begin, line.begin}).end;  // it is longer now
+    name = std::move(next);
   }
 }
 
@@ -174,9 +203,9 @@ void ChangeSize(Change& c) {
 const std::vector<Mutator>& ModuleMutators() {
   // Those that find most stand several times.
   static const std::vector<Mutator> mutators = {
-      ShareCallee, ShareCallee,    CallAgain,      CallAgain,     TurnLayout, TurnLayout,
-      TurnLayout,  AddControlEdge, AddControlEdge, MarkScheduled, ChangeType, ChangeType,
-      ChangeType,  ChangeSize,     ChangeSize,     ChangeSize,    ChangeSize};
+      ShareCallee,    ShareCallee,    CallAgain,  CallAgain,  TurnLayout,    TurnLayout, TurnLayout,
+      AddControlEdge, AddControlEdge, ChainLines, ChainLines, MarkScheduled, ChangeType, ChangeType,
+      ChangeType,     ChangeSize,     ChangeSize, ChangeSize, ChangeSize};
   return mutators;
 }
 

@@ -9,7 +9,7 @@
 #include "lib/types/element_type.h"
 #include "lib/types/float_types.h"
 #include "lib/types/shape_util.h"
-#include "tools/support/leaves.h"
+#include "passes/buffers/buffers_to_arrays.h"
 
 namespace hlo {
 namespace {
@@ -109,7 +109,7 @@ std::vector<double> RelativeErrors(const Module& module) {
   const std::map<const Instruction*, double> errors = ErrorWalk().All(*module.entry(), {});
   std::vector<double> result;
   const auto add = [&](const Instruction& from, Shape shape) {
-    ForEachLeaf(ShapeOfValue(shape), [&](Shape leaf, const ShapeIndex&) {
+    ForEachLeaf(WithoutBuffers(shape), [&](Shape leaf, const ShapeIndex&) {
       if (!leaf.IsArray()) return;
       const double roundoff = Roundoff(leaf.element_type());
       // Nothing is computed better than this by all.

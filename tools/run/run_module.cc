@@ -2,11 +2,11 @@
 
 #include "lib/support/code_listener.h"
 #include "lib/support/status.h"
+#include "passes/buffers/buffers_to_arrays.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/runner.h"
 #include "tools/run/tolerances.h"
 #include "tools/support/crash_reproducer.h"
-#include "tools/support/leaves.h"
 #include "tools/support/time_limit.h"
 
 namespace hlo {
@@ -48,7 +48,7 @@ absl::Status Runner::Steps() {
   RETURN_IF_ERROR(Prepare());
   RETURN_IF_ERROR(PlanBuffers());
   located_ = false;
-  const Shape result_shape = ShapeOfValue(whole_module().entry()->root()->shape());
+  const Shape result_shape = WithoutBuffers(whole_module().entry()->root()->shape());
   Expectation expected;
   // What can fail without the work fails before it.
   RETURN_IF_ERROR(CheckFiles());

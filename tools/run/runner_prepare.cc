@@ -11,13 +11,13 @@
 #include "lib/support/hash.h"
 #include "lib/support/status.h"
 #include "lib/support/time_trace.h"
+#include "passes/buffers/buffers_to_arrays.h"
 #include "passes/pass_manager.h"
 #include "tools/run/inputs.h"
 #include "tools/run/refusals.h"
 #include "tools/run/runner.h"
 #include "tools/run/single_shard.h"
 #include "tools/run/write_results.h"
-#include "tools/support/leaves.h"
 #include "tools/support/runnable.h"
 
 namespace hlo {
@@ -153,7 +153,7 @@ absl::Status Runner::PlanBuffers() {
 
 absl::Status Runner::CheckFiles() {
   RETURN_IF_ERROR(CheckDestinations(
-      options_, ShapeOfValue(whole_module().entry()->root()->shape()).WithoutDynamic()));
+      options_, WithoutBuffers(whole_module().entry()->root()->shape()).WithoutDynamic()));
   if (!options_.xla_memory.empty()) {
     const std::string name = std::filesystem::path(path_).stem().string();
     ASSIGN_OR_RETURN(xla_memory_, ReadXlaMemory(options_.xla_memory, name));

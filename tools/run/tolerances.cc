@@ -5,6 +5,7 @@
 #include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "passes/buffers/buffers_to_arrays.h"
 #include "tools/run/auto_tolerance.h"
 #include "tools/support/leaves.h"
 
@@ -77,7 +78,7 @@ std::string ToleranceMistake(const std::string& text) {
 absl::StatusOr<std::vector<OutputRule>> OutputRules(const ToolOptions& options,
                                                     const Module& module) {
   std::vector<ElementType> types;
-  ForEachLeaf(ShapeOfValue(module.entry()->root()->shape()),
+  ForEachLeaf(WithoutBuffers(module.entry()->root()->shape()),
               [&types](Shape leaf, const ShapeIndex&) {
                 if (leaf.IsArray()) types.push_back(leaf.element_type());
               });

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "lib/types/shape_limits.h"
-
 namespace hlo {
 namespace {
 
@@ -26,14 +24,6 @@ std::vector<ParameterLeaf> ParameterLeaves(const Computation& computation) {
     });
   }
   return leaves;
-}
-
-Shape ShapeOfValue(Shape shape) {
-  if (shape.IsBuffer()) return shape.element(0);
-  if (!HasBuffer(shape)) return shape;
-  std::vector<Shape> elements;
-  for (const Shape& element : shape.elements()) elements.push_back(ShapeOfValue(element));
-  return Shape::Tuple(elements);
 }
 
 std::vector<Literal> ArrayLeaves(const Literal& value) {

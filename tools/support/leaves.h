@@ -20,8 +20,6 @@ struct ParameterLeaf {
 
 // The array leaves of all parameters, in order.
 std::vector<ParameterLeaf> ParameterLeaves(const Computation& computation);
-// The shape that a value of `shape` has: that of a buffer is the array in it.
-Shape ShapeOfValue(Shape shape);
 // The array leaves of a value, in order; they share its data.
 std::vector<Literal> ArrayLeaves(const Literal& value);
 // The value of this shape made of array leaves, taken in order from `at` on; `at` moves past
