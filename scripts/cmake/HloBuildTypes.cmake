@@ -1,4 +1,4 @@
-# Build types: Dev (assertions, light optimisation, fast to build), Release, Sanitize (assertions; addresses and undefined behaviour
+# Build types: Dev (assertions, not optimised, fast to build), Release, Sanitize (assertions; addresses and undefined behaviour
 # are watched), Tsan (threads), Fuzz (as Sanitize, with marks of the code reached, which guide tools/fuzz).
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -18,8 +18,8 @@ endif()
 # Places in messages are relative to the project.
 string(APPEND hlo_common_flags " -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
 set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} ${hlo_common_flags}")
-set(CMAKE_CXX_FLAGS_DEV "-O1")
-set(CMAKE_C_FLAGS_DEV "-O1")
+set(CMAKE_CXX_FLAGS_DEV "-O0")
+set(CMAKE_C_FLAGS_DEV "-O0")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(hlo_sanitize "-fsanitize=address,undefined")
 # What the address sanitizer sees anyway, or the compiler proves: a quarter of the time to compile.
