@@ -13,6 +13,12 @@ std::optional<ElementType> SignedOfWidth(int bits) {
   return std::nullopt;
 }
 
+// Types whose one NaN has the bits that -0 has elsewhere, and comes before all numbers.
+constexpr bool HasNanAtMinusZero(ElementType type) {
+  return type == ElementType::kF8E4M3B11FNUZ || type == ElementType::kF8E4M3FNUZ ||
+         type == ElementType::kF8E5M2FNUZ;
+}
+
 }  // namespace
 
 bool ComparisonExpander::Matches(const Instruction& instruction) const {
@@ -23,13 +29,18 @@ bool ComparisonExpander::Matches(const Instruction& instruction) const {
 }
 
 absl::StatusOr<Instruction*> ComparisonExpander::Expand(Instruction* compare, Rewriter& rewriter) {
-  const Instruction* like = compare->operand(0);
+  Instruction *x = compare->operand(0), *y = compare->operand(1);
+  if (HasNanAtMinusZero(x->shape().element_type())) {
+    x = rewriter.Convert(x, ElementType::kF32);
+    y = rewriter.Convert(y, ElementType::kF32);
+  }
+  const Instruction* like = x;
   const ComparisonDirection direction = compare->attrs<CompareAttrs>().direction;
   // Scales have no sign: their bits are in order.
   if (like->shape().element_type() == ElementType::kF8E8M0FNU) {
     const Shape bits = like->shape().WithElementType(ElementType::kU8);
-    return rewriter.Compare(rewriter.BitcastConvert(compare->operand(0), bits),
-                            rewriter.BitcastConvert(compare->operand(1), bits), direction);
+    return rewriter.Compare(rewriter.BitcastConvert(x, bits), rewriter.BitcastConvert(y, bits),
+                            direction);
   }
   const ElementType type = *SignedOfWidth(BitWidth(like->shape().element_type()));
   const auto splat = [&](Literal value) {
@@ -39,13 +50,13 @@ absl::StatusOr<Instruction*> ComparisonExpander::Expand(Instruction* compare, Re
   };
   Instruction* zero = splat(Literal::Zero(type));
   Instruction* largest = splat(Literal::MaxValue(type));
-  const auto ordered = [&](Instruction* x) {
-    Instruction* bits = rewriter.BitcastConvert(x, x->shape().WithElementType(type));
+  const auto ordered = [&](Instruction* number) {
+    Instruction* bits = rewriter.BitcastConvert(number, number->shape().WithElementType(type));
     Instruction* negative = rewriter.Compare(bits, zero, ComparisonDirection::kLt);
     return rewriter.Select(negative, rewriter.Xor(largest, bits), bits);
   };
-  Instruction* lhs = ordered(compare->operand(0));
-  Instruction* rhs = ordered(compare->operand(1));
+  Instruction* lhs = ordered(x);
+  Instruction* rhs = ordered(y);
   return rewriter.Compare(lhs, rhs, direction);
 }
 

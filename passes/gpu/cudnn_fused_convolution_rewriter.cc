@@ -364,6 +364,7 @@ absl::Status CheckIntegers(const Computation& computation) {
     if (x->opcode() != Opcode::kCustomCall || x->operand_count() < 2 ||
         !absl::c_linear_search(kConvTargets, x->attrs<CustomCallAttrs>().custom_call_target))
       continue;
+    if (!CheckLibraryCall(*FindLibraryCall(*x), *x).ok()) continue;  // it has no such result
     std::vector<Shape> shapes = {ValueShape(*x), x->operand(0)->shape(), x->operand(1)->shape()};
     if (x->operand_count() > kSideInput) shapes.push_back(x->operand(kSideInput)->shape());
     for (const Shape shape : shapes) {

@@ -8,8 +8,27 @@
 namespace hlo {
 namespace {
 
-Sharding ShardingOf(const Instruction& instruction) {
-  return instruction.sharding() == nullptr ? Sharding::Replicated() : *instruction.sharding();
+// Of an array of dynamic size no dimension is divided that may be smaller: how much of it a device
+// has would depend on that size. Such an array is whole on all devices.
+bool DividesDynamicDims(const Sharding::Leaf& leaf, Shape array, int64_t devices) {
+  if (!array.IsArray() || !array.has_dynamic_dims()) return false;
+  const absl::StatusOr<Placement> placement = Placement::Of(leaf, array.rank(), devices);
+  for (int d = 0; placement.ok() && d < array.rank(); ++d) {
+    if (array.is_dynamic(d) && placement->tiles(d) > 1) return true;
+  }
+  return false;
+}
+
+// How a parameter or the result of the entry is divided.
+Sharding ShardingOf(const Instruction& instruction, int64_t devices) {
+  if (instruction.sharding() == nullptr) return Sharding::Replicated();
+  Sharding sharding = *instruction.sharding();
+  const std::vector<Shape> leaves = LeafShapes(instruction.shape());
+  for (size_t i = 0; i < leaves.size() && !sharding.leaves.empty(); ++i) {
+    Sharding::Leaf& leaf = sharding.leaves[sharding.is_tuple ? i : 0];
+    if (DividesDynamicDims(leaf, leaves[i], devices)) leaf = Sharding::Replicated().leaves[0];
+  }
+  return sharding;
 }
 
 // Layouts of what was built, where the module has them.
@@ -58,15 +77,15 @@ void DropUnlikeAliases(ModuleConfig& config, const Computation& entry) {
 }
 
 // Makes `made` the entry; what the configuration says of the old one holds of it.
-void ReplaceEntry(Module& module, Computation& made) {
+void ReplaceEntry(Module& module, Computation& made, int64_t partitions) {
   Computation& old = *module.entry();
   const ModuleConfig before = module.config();
-  const Sharding result = ShardingOf(*old.root());
+  const Sharding result = ShardingOf(*old.root(), partitions);
   std::vector<Sharding> parameters;
   for (Instruction* parameter : old.parameters()) {
     Instruction* now = made.parameter(static_cast<int>(parameter->parameter_number()));
-    parameters.push_back(ShardingOf(*parameter));
-    if (parameter->sharding() != nullptr) now->mutable_extras().sharding = *parameter->sharding();
+    parameters.push_back(ShardingOf(*parameter, partitions));
+    if (parameter->sharding() != nullptr) now->mutable_extras().sharding = parameters.back();
     module.MoveName(*parameter, now);
   }
   module.ReplaceEntry(&made);
@@ -108,13 +127,13 @@ absl::StatusOr<bool> SpmdPartitioner::Run(Module& module, PassContext& context) 
   Computation& entry = *module.entry();
   std::vector<Placements> parameters;
   for (const Instruction* parameter : entry.parameters()) {
-    ASSIGN_OR_RETURN(
-        parameters.emplace_back(),
-        partitioner.PlacementsOf(ShardingOf(*parameter), parameter->shape(), *parameter));
+    ASSIGN_OR_RETURN(parameters.emplace_back(),
+                     partitioner.PlacementsOf(ShardingOf(*parameter, partitions),
+                                              parameter->shape(), *parameter));
   }
-  ASSIGN_OR_RETURN(
-      const Placements result,
-      partitioner.PlacementsOf(ShardingOf(*entry.root()), entry.root()->shape(), *entry.root()));
+  ASSIGN_OR_RETURN(const Placements result,
+                   partitioner.PlacementsOf(ShardingOf(*entry.root(), partitions),
+                                            entry.root()->shape(), *entry.root()));
   if (!options_.allow_module_signature_change) {
     for (size_t i = 0; i < parameters.size(); ++i)
       RETURN_IF_ERROR(CheckKept(*entry.parameter(static_cast<int>(i)), parameters[i], "parameter"));
@@ -127,7 +146,7 @@ absl::StatusOr<bool> SpmdPartitioner::Run(Module& module, PassContext& context) 
     return made.status();
   }
   config.num_partitions = partitions;
-  ReplaceEntry(module, *made->computation);
+  ReplaceEntry(module, *made->computation, partitions);
   module.RemoveUnusedComputations();
   for (Computation* computation : module.computations()) {
     if (absl::c_linear_search(before, computation)) continue;

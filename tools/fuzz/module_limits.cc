@@ -211,6 +211,12 @@ bool SameDynamicDimensions(Shape a, Shape b) {
   return true;
 }
 
+int DynamicDimsOf(Shape array) {
+  int count = 0;
+  for (int d = 0; d < array.rank(); ++d) count += array.is_dynamic(d) ? 1 : 0;
+  return count;
+}
+
 // Of the arrays that a sort orders together, some are dynamic where others are not.
 bool SortsUnlikeArrays(const Instruction& sort) {
   const auto operands = sort.operands();
@@ -238,7 +244,8 @@ bool ShowsAfterEnd(const Instruction& instruction) {
   if (!instruction.shape().has_dynamic_dims() && !kMayBeStatic.Has(opcode)) return true;
   // (Without elements any size fits.)
   if (opcode == Opcode::kReshape &&
-      (InfersAnother(instruction) || instruction.shape().element_count() == 0))
+      (InfersAnother(instruction) || instruction.shape().element_count() == 0 ||
+       DynamicDimsOf(instruction.shape()) > 1))
     return true;
   if (opcode == Opcode::kSort && SortsUnlikeArrays(instruction)) return true;
   return kReadsPlaces.Has(opcode) || IsDeclaredOtherwise(instruction);
