@@ -2,6 +2,7 @@
 
 #include "lib/ir/builder.h"
 #include "lib/types/shape_limits.h"
+#include "passes/util/control_edges.h"
 
 namespace hlo {
 
@@ -59,7 +60,11 @@ absl::StatusOr<bool> BuffersToArrays::Run(Module& module, PassContext& context) 
     Instruction* array =
         instruction->opcode() == Opcode::kCustomCall ? ArrayOf(*instruction) : nullptr;
     instruction->set_shape(WithoutBuffers(instruction->shape()));
-    if (array != nullptr) instruction->parent()->Replace(instruction, array);
+    if (array != nullptr) {
+      // (A new buffer stands where the call was; what a pin reads was there before.)
+      if (instruction->operand_count() > 0) HandOverControlEdges(instruction, array);
+      instruction->parent()->Replace(instruction, array);
+    }
     context.Count("instructions");
   }
   Shape& result = module.config().entry_layout.result;

@@ -29,10 +29,16 @@ bool LoopsOverElements(const Computation& body) {
   return true;
 }
 
+// One operation with several results has no place for one more.
+bool IsTupleOfOutputs(const Instruction& fusion) {
+  return !fusion.shape().IsTuple() ||
+         fusion.fused_computation()->root()->opcode() == Opcode::kTuple;
+}
+
 bool MayGrow(const Instruction& fusion) {
   return fusion.IsFusion() && fusion.attrs<FusionAttrs>().kind != FusionKind::kCustom &&
          fusion.sharding() == nullptr && fusion.fused_computation()->callers().size() == 1 &&
-         IsReadByElements(fusion) && !UpdatesInPlace(fusion) &&
+         IsTupleOfOutputs(fusion) && IsReadByElements(fusion) && !UpdatesInPlace(fusion) &&
          LoopsOverElements(*fusion.fused_computation());
 }
 
