@@ -15,22 +15,14 @@ namespace {
 constexpr ElementType kLow = ElementType::kBF16;
 constexpr ElementType kHigh = ElementType::kF32;
 
-constexpr Opcode kKeptMixed[] = {Opcode::kTuple,
-                                 Opcode::kGetTupleElement,
-                                 Opcode::kConstant,
-                                 Opcode::kDomain,
-                                 Opcode::kParameter,
-                                 Opcode::kFusion,
-                                 Opcode::kConvert,
-                                 Opcode::kStochasticConvert,
-                                 Opcode::kCall,
-                                 Opcode::kCustomCall,
-                                 Opcode::kWhile,
-                                 Opcode::kConditional,
-                                 Opcode::kBitcast,
-                                 Opcode::kAsyncUpdate,
-                                 Opcode::kBitcastConvert,
-                                 Opcode::kOptimizationBarrier,
+constexpr Opcode kKeptMixed[] = {Opcode::kTuple,          Opcode::kGetTupleElement,
+                                 Opcode::kConstant,       Opcode::kDomain,
+                                 Opcode::kParameter,      Opcode::kFusion,
+                                 Opcode::kConvert,        Opcode::kStochasticConvert,
+                                 Opcode::kCall,           Opcode::kCustomCall,
+                                 Opcode::kWhile,          Opcode::kConditional,
+                                 Opcode::kBitcast,        Opcode::kAsyncUpdate,
+                                 Opcode::kBitcastConvert, Opcode::kOptimizationBarrier,
                                  Opcode::kScaledDot};
 
 // More precision in an operand than in the result is of no use.

@@ -21,9 +21,9 @@ absl::StatusOr<Placements> ModulePartitioner::PlacementsOf(const Sharding& shard
     const int rank = leaves[i].IsArray() ? leaves[i].rank() : 0;
     // (A token may have no leaf.)
     absl::StatusOr<Placement> placement =
-        leaves[i].IsArray() ? Placement::Of(sharding.leaves[sharding.is_tuple ? i : 0], rank,
-                                            state_.partitions())
-                            : Placement::Whole(0, state_.partitions());
+        leaves[i].IsArray()
+            ? Placement::Of(sharding.leaves[sharding.is_tuple ? i : 0], rank, state_.partitions())
+            : Placement::Whole(0, state_.partitions());
     if (!placement.ok())
       return Error(blame.loc(), "`{}`: {}", blame.name(), ToStd(placement.status().message()));
     // How much of a dimension of dynamic size a device has would depend on that size.
