@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
+#include "lib/types/shape_limits.h"
 #include "passes/rewrite.h"
 #include "passes/util/origins.h"
 
@@ -128,12 +130,18 @@ std::string ConfigOfNewState(std::string_view config, absl::Span<const Shape> ol
 
 }  // namespace
 
+// What is under way, or a buffer: its reader may be a tuple, which several read.
+static bool HasOneReader(const Instruction& value) {
+  constexpr OpcodeSet kUnderWay = {Opcode::kSend, Opcode::kRecv, Opcode::kAsyncUpdate};
+  return HasTrait(value.opcode(), kAsyncStart) || kUnderWay.Has(value.opcode()) ||
+         HasBuffer(value.shape());
+}
+
 Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i) {
   const bool may_pass_by = tuple->opcode() == Opcode::kTuple;
   Instruction* const element = may_pass_by ? tuple->operand(static_cast<int>(i)) : nullptr;
-  // What is under way, or a buffer, has one reader: it may be this tuple, which others read, too.
   const bool stays = tuple->is_root() || tuple->use_count() > 1;
-  if (may_pass_by && (element->shape().IsArray() || !stays)) return element;
+  if (may_pass_by && !(stays && HasOneReader(*element))) return element;
   return builder.GetTupleElement(tuple, i);
 }
 
