@@ -10,8 +10,8 @@ absl::StatusOr<bool> AsyncCollectiveReplacer::Run(Module& module, PassContext& c
     for (Instruction* done : computation->PostOrder()) {
       if (!EndsCollective(*done)) continue;
       Instruction* const start = done->operand(0);
-      if (!StartsCollective(*start) || start->uses().size() != 1) {
-        context.Missed(*done, "it ends no pair that nothing else reads");
+      if (!StartsCollective(*start) || !MayJoin(start, done)) {
+        context.Missed(*done, "it ends no pair that nothing else reads or runs within");
         continue;
       }
       if (!context.MayRewrite()) return changed;

@@ -5,8 +5,9 @@
 //   r = f32[4] all-reduce-done(s)
 //       =>   r = f32[4] all-reduce(x), to_apply=add, frontend_attributes={async_collective_name="s"}
 //
-// Requires: nothing.  Ensures: no pair is left.
-// Leaves alone: chains with updates, what is no collective.
+// Requires: nothing.  Ensures: no pair is left but those left alone.
+// Leaves alone: chains with updates, pairs with something in between that control edges keep there,
+// what is no collective.
 #pragma once
 
 #include "passes/pass.h"

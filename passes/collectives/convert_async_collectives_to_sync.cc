@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "passes/collectives/sync_collectives.h"
 
 namespace hlo {
@@ -18,16 +20,20 @@ struct Pair {
 std::vector<Pair> PairsToJoin(const std::vector<Instruction*>& schedule) {
   std::vector<Pair> pairs;
   std::vector<Instruction*> running;
+  absl::flat_hash_set<const Instruction*> earlier;
   for (Instruction* instruction : schedule) {
+    const auto is_earlier = [&](const Instruction* other) { return earlier.contains(other); };
     if (StartsCollective(*instruction)) {
       running.push_back(instruction);
     } else if (EndsCollective(*instruction)) {
-      if (std::erase(running, instruction->operand(0)) == 1 &&
-          instruction->operand(0)->uses().size() == 1)
-        pairs.push_back({instruction->operand(0), instruction});
+      Instruction* const start = instruction->operand(0);
+      if (std::erase(running, start) == 1 && start->uses().size() == 1 &&
+          absl::c_none_of(start->control_successors(), is_earlier))
+        pairs.push_back({start, instruction});
     } else if (!kNothingToDo.Has(instruction->opcode())) {
       running.clear();
     }
+    earlier.insert(instruction);
   }
   return pairs;
 }

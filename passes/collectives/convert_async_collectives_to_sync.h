@@ -6,8 +6,9 @@
 //
 // Parameters, constants, bitcasts, elements of tuples and other pairs are nothing to do.
 //
-// Requires: a schedule; a module without one is left alone.  Leaves alone: pairs with other work in
-// between, chains with updates, what is no collective.
+// Requires: a schedule; a module without one is left alone.
+// Leaves alone: pairs with other work in between or with something that a control edge keeps after
+// the start, chains with updates, what is no collective.
 #pragma once
 
 #include "passes/pass.h"

@@ -1,6 +1,7 @@
 #include "passes/collectives/sync_collectives.h"
 
 #include "absl/algorithm/container.h"
+#include "lib/analysis/reachability.h"
 #include "lib/ops/async_pairs.h"
 #include "passes/rewrite.h"
 
@@ -55,6 +56,16 @@ bool EndsCollective(const Instruction& instruction) {
     return IsWrappedCollective(*instruction.operand(0));
   const AsyncPair* const pair = CollectivePairOf(instruction.opcode());
   return pair != nullptr && pair->done == instruction.opcode();
+}
+
+bool MayJoin(Instruction* start, Instruction* done) {
+  if (start->uses().size() != 1) return false;
+  const auto is_start = [&](const Instruction* other) { return other == start; };
+  const auto is_done = [&](const Instruction* other) { return other == done; };
+  if (absl::c_all_of(start->control_successors(), is_done) ||
+      absl::c_all_of(done->control_predecessors(), is_start))
+    return true;
+  return !Reachability(*done->parent()).WouldMakeCycle({start, done});
 }
 
 void JoinCollective(Instruction* start, Instruction* done) {
