@@ -9,11 +9,11 @@ namespace hlo {
 bool StartsCollective(const Instruction& instruction);
 bool EndsCollective(const Instruction& instruction);
 
-// Whether one collective may stand for both: nothing but `done` reads `start`, and control edges put
-// nothing between them.
+// Whether one collective may stand for both: nothing but `done` reads `start`, and control edges
+// put nothing between them.
 bool MayJoin(Instruction* start, Instruction* done);
 
-// Puts the collective where `done` is, which ends what `start` begins; they may be joined:
+// Puts the collective where `done` is, which ends what `start` begins (`MayJoin`):
 //
 //   s = f32[4] all-reduce-start(x), to_apply=add
 //   r = f32[4] all-reduce-done(s)
