@@ -11,13 +11,12 @@
 #include "lib/eval/evaluator.h"
 #include "lib/ir/any_instruction.h"
 #include "lib/ir/builder.h"
-#include "lib/ir/custom_call.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
-#include "passes/pass_manager.h"
 #include "tools/fuzz/noisy_run.h"
+#include "tools/fuzz/other_forms.h"
 #include "tools/fuzz/random.h"
 #include "tools/fuzz/rounding.h"
 #include "tools/fuzz/turned_outcomes.h"
@@ -49,12 +48,6 @@ bool IsRegionOfReducer(const Computation& computation) {
 bool IsBorder(const Instruction& instruction) {
   return kBodyRunners.Has(instruction.opcode()) ||
          (instruction.opcode() == Opcode::kParameter && !instruction.parent()->is_entry());
-}
-
-// Has another form that makes infinity or NaN of other numbers: statistics are sums that it rounds
-// to infinity before it divides.
-bool HasOtherForm(const Instruction& instruction) {
-  return IsStatistics(instruction) || SeesPadding(instruction);
 }
 
 // Every reduction meets its elements from the other end.
@@ -309,49 +302,10 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
   return runs;
 }
 
-// Gives a convolution the zeros that it sees.
-absl::Status WriteOutPadding(Instruction* convolution) {
-  Builder b(convolution->parent());
-  ConvolutionAttrs attrs = convolution->attrs<ConvolutionAttrs>();
-  Instruction* lhs = convolution->operand(0);
-  PaddingConfig padding;
-  padding.dims.resize(static_cast<size_t>(lhs->shape().rank()));
-  for (size_t d = 0; d < attrs.dim_labels.input_spatial.size(); ++d) {
-    WindowDim& dim = attrs.window.dims[d];
-    padding.dims[static_cast<size_t>(attrs.dim_labels.input_spatial[d])] = {
-        std::max<int64_t>(dim.pad_low, 0), std::max<int64_t>(dim.pad_high, 0),
-        dim.base_dilation - 1};
-    dim.pad_low = std::min<int64_t>(dim.pad_low, 0);
-    dim.pad_high = std::min<int64_t>(dim.pad_high, 0);
-    dim.base_dilation = 1;
-  }
-  Instruction* zero = b.ScalarConstant(lhs->shape().element_type(), 0);
-  Instruction* padded = b.Pad(lhs, zero, padding);
-  Instruction* same =
-      b.OpWithShape(Opcode::kConvolution, convolution->shape(), {padded, convolution->operand(1)},
-                    AttrsPtr::Make(std::move(attrs)));
-  RETURN_IF_ERROR(b.status());
-  convolution->parent()->Replace(convolution, same);
-  return absl::OkStatus();
-}
-
-absl::Status WriteOut(Module& module) {
-  PassContext context;
-  RETURN_IF_ERROR(RunPipelineText("batchnorm_expander", module, context).status());
-  for (Computation* computation : module.computations()) {
-    std::vector<Instruction*> convolutions;
-    for (Instruction* instruction : computation->instructions()) {
-      if (SeesPadding(*instruction)) convolutions.push_back(instruction);
-    }
-    for (Instruction* convolution : convolutions) RETURN_IF_ERROR(WriteOutPadding(convolution));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
   module.ClearSchedule();
-  if (run.kind == NoisyRun::Kind::kExpanded) return WriteOut(module);
-  if (run.expands) RETURN_IF_ERROR(WriteOut(module));
+  if (run.kind == NoisyRun::Kind::kExpanded) return WriteOtherForms(module);
+  if (run.expands) RETURN_IF_ERROR(WriteOtherForms(module));
   const std::vector<Computation*> computations = module.computations();
   for (Computation* computation : computations) {
     if (IsRegionOfReducer(*computation)) continue;
