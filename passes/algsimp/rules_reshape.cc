@@ -4,6 +4,7 @@
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 #include "passes/util/holds_every.h"
+#include "passes/util/recovery.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -96,7 +97,13 @@ Instruction* BroadcastOfReshape(Instruction* broadcast, Rewriter& rewriter) {
     return nullptr;
   const std::optional<DegenerateReshape> degenerate = MatchDegenerate(reshape);
   if (!degenerate || degenerate->inserted.empty() || !degenerate->removed.empty()) return nullptr;
-  return BroadcastTo(rewriter, reshape->operand(0), broadcast->shape(),
+  Instruction* const x = reshape->operand(0);
+  NoteRecovery(*reshape, x, [&](size_t) {
+    return RecoveryModule(x->shape(), [&](Instruction* array) {
+      return Builder(array->parent()).Reshape(array, reshape->shape().dims());
+    });
+  });
+  return BroadcastTo(rewriter, x, broadcast->shape(),
                      DimsWithout(BroadcastDims(broadcast), degenerate->inserted));
 }
 

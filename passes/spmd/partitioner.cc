@@ -8,8 +8,17 @@
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "passes/spmd/rules.h"
+#include "passes/util/origins.h"
+#include "passes/util/recovery.h"
 
 namespace hlo {
+namespace {
+
+const Sharding::Leaf& LeafOf(const Sharding& sharding, size_t i) {
+  return sharding.leaves[sharding.is_tuple ? i : 0];
+}
+
+}  // namespace
 
 // ---- modules ----
 
@@ -21,9 +30,8 @@ absl::StatusOr<Placements> ModulePartitioner::PlacementsOf(const Sharding& shard
     const int rank = leaves[i].IsArray() ? leaves[i].rank() : 0;
     // (A token may have no leaf.)
     absl::StatusOr<Placement> placement =
-        leaves[i].IsArray()
-            ? Placement::Of(sharding.leaves[sharding.is_tuple ? i : 0], rank, state_.partitions())
-            : Placement::Whole(0, state_.partitions());
+        leaves[i].IsArray() ? Placement::Of(LeafOf(sharding, i), rank, state_.partitions())
+                            : Placement::Whole(0, state_.partitions());
     if (!placement.ok())
       return Error(blame.loc(), "`{}`: {}", blame.name(), ToStd(placement.status().message()));
     // How much of a dimension of dynamic size a device has would depend on that size.
@@ -60,6 +68,21 @@ absl::StatusOr<ModulePartitioner::Made> ModulePartitioner::Partition(
   made.result = partitioner.result();
   made_.emplace(std::move(key), made);
   return made;
+}
+
+const std::string& ModulePartitioner::RecoveryOf(const Placement* placement, Shape whole,
+                                                 const Sharding::Leaf* sharding) {
+  std::string& text = recoveries_[{placement, fmt::format("{}", whole), sharding != nullptr}];
+  if (!text.empty()) return text;
+  return text = RecoveryModule(placement->TileShape(whole), [&](Instruction* tile) {
+           Module& module = tile->module();
+           module.config().replica_count = state_.replicas();
+           module.config().num_partitions = state_.partitions();
+           if (sharding != nullptr) tile->mutable_extras().sharding = Sharding::Of(*sharding);
+           SpmdState state(module, state_.partitions());
+           SpmdCode code(tile->parent(), state);
+           return Move(code, tile, whole, *placement, placement->AllWhole(whole.rank()));
+         });
 }
 
 // ---- computations ----
@@ -123,8 +146,30 @@ Instruction* Partitioner::OperandAs(const Instruction& old, int i, const Placeme
 Instruction* Partitioner::Clone(const Instruction& old, Shape shape,
                                 std::vector<Instruction*> operands) {
   Instruction* clone = code_.computation()->AddClone(old, shape, operands);
-  if (clone->sharding() != nullptr) clone->mutable_extras().sharding.reset();
+  ForgetWhole(clone, old);
   return clone;
+}
+
+void Partitioner::ForgetWhole(Instruction* part, const Instruction& old) {
+  if (part->sharding() != nullptr) part->mutable_extras().sharding.reset();
+  if (!Compatible(part->shape(), old.shape())) SetOrigin(part, nullptr);
+}
+
+void Partitioner::NoteOrigin(const Instruction& old, const Parts& parts, uint32_t first_new) {
+  if (OriginOf(old) == nullptr) return;
+  // In a manual region every device has a value of its own, of which the program says nothing.
+  if (!absl::c_all_of(parts.leaves, [](const Placement* leaf) { return leaf->HasOneRegion(); })) {
+    if (parts.value->id() >= first_new) SetOrigin(parts.value, nullptr);
+    return;
+  }
+  const std::vector<Shape> shapes = LeafShapes(old.shape());
+  NoteRecovery(old, parts.value, [&](size_t leaf) -> std::optional<std::string> {
+    const Placement* const placement = parts.leaves[leaf];
+    if (placement->IsWhole()) return "";
+    const bool as_wanted = old.sharding() != nullptr && wanted_[leaf] == placement;
+    return module_.RecoveryOf(placement, shapes[leaf],
+                              as_wanted ? &LeafOf(*old.sharding(), leaf) : nullptr);
+  });
 }
 
 absl::Status Partitioner::Visit(Instruction& old) {
@@ -162,11 +207,13 @@ absl::Status Partitioner::Visit(Instruction& old) {
                  "there are no partitions yet",
                  old.name());
   }
+  const uint32_t first_new = code_.computation()->module().id_limit();
   ASSIGN_OR_RETURN(Parts parts, RuleOf(old)(*this, old));
   if (old.opcode() != Opcode::kParameter && old.sharding() != nullptr && !is_step)
     parts = Divide(std::move(parts), old.shape(), wanted_);
   RETURN_IF_ERROR(status_);
   RETURN_IF_ERROR(code_.status());
+  NoteOrigin(old, parts, first_new);
   // Parameters, which are visited first, wait for nothing.
   if (old.opcode() != Opcode::kParameter) {
     for (const Instruction* before : old.control_predecessors()) {

@@ -58,12 +58,17 @@ class ModulePartitioner {
                                           const Instruction& blame);
   // All of it everywhere, in the regions of `like`; null: there is one.
   Placements WholeLike(Shape shape, const Placement* like);
+  // The text of a module that makes the array, whose parts are placed so, whole on each device; the
+  // part has this sharding there. The sharding may be null.
+  const std::string& RecoveryOf(const Placement* placement, Shape whole,
+                                const Sharding::Leaf* sharding);
 
  private:
   using Key = std::tuple<uint32_t, std::vector<Placements>, std::optional<Placements>>;
   SpmdState state_;
   bool shares_moves_;
   std::map<Key, Made> made_;
+  std::map<std::tuple<const Placement*, std::string, bool>, std::string> recoveries_;
 };
 
 // One of them.
@@ -103,11 +108,15 @@ class Partitioner {
   const Placement* Scalar() { return Keep(regions_->AllWhole(0)); }
   // A copy of the instruction for other operands and another shape.
   Instruction* Clone(const Instruction& old, Shape shape, std::vector<Instruction*> operands);
+  // Takes away what was said of `old` and does not hold of the part that a device has.
+  static void ForgetWhole(Instruction* part, const Instruction& old);
   Parts Made(Instruction* value, const Placement* placement) { return {value, {placement}}; }
 
  private:
   absl::Status Visit(Instruction& old);
   Parts Divide(Parts parts, Shape whole, const Placements& placements);
+  // What was known as `old` is had from its parts; those from `first_new` on were made for it.
+  void NoteOrigin(const Instruction& old, const Parts& parts, uint32_t first_new);
 
   ModulePartitioner& module_;
   SpmdCode code_;

@@ -28,7 +28,7 @@ absl::StatusOr<Parts> DivideParameter(Partitioner& partitioner, const Instructio
       old.parameter_number(), DividedShape(old.shape(), leaves, next), old.name());
   value->CopyExtrasFrom(old);
   value->SetAttrsPtr(old.attrs_ptr());
-  if (value->sharding() != nullptr) value->mutable_extras().sharding.reset();
+  Partitioner::ForgetWhole(value, old);
   return Parts{value, leaves};
 }
 

@@ -136,7 +136,7 @@ std::string CheckAsync(std::string_view input) {
   const Module& module = **parsed;
   if (module.entry() == nullptr || !VerifyRunnable(module).ok() || IsLarge(module) ||
       NamesAbsentDevices(module) || KeepsRandomState(module) || DependsOnOrder(module) ||
-      DeclaresSizes(module))
+      DependsOnPlatform(module))
     return "";
   const DeviceMesh mesh{module.config().replica_count, module.config().num_partitions};
   if (mesh.devices() > static_cast<int64_t>(kMostAsyncDevices)) return "";

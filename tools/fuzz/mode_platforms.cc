@@ -129,8 +129,7 @@ std::string CheckPlatforms(std::string_view input) {
   DropMarksOfLoops(**parsed);
   const Module& module = **parsed;
   if (module.entry() == nullptr || !VerifyRunnable(module).ok() || IsLarge(module) ||
-      TakesGroupSizes(module) || RunsOnSeveralDevices(module) || DeclaresSizes(module) ||
-      SortsScales(module) || CombinesInOtherTypes(module) || DrawsWhereSeveralCall(module))
+      RunsOnSeveralDevices(module) || DependsOnPlatform(module))
     return "";
   const PlatformConfig config = ConfigFor(input);
   if (config.platform == kXlaPlatform && !KnownXlaDifference(module).empty()) return "";

@@ -294,6 +294,11 @@ bool DeclaresSizes(const Module& module) {
   });
 }
 
+bool DependsOnPlatform(const Module& module) {
+  return TakesGroupSizes(module) || DeclaresSizes(module) || SortsScales(module) ||
+         CombinesInOtherTypes(module) || DrawsWhereSeveralCall(module);
+}
+
 bool HoldsNarrowestFloats(const Module& module) {
   return AnyInstruction(module, IsOfNarrowestFloats);
 }

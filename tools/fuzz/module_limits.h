@@ -47,6 +47,8 @@ bool RoundsProducts(const Module& module);
 bool ReadsAfterEnds(const Module& module);
 // An operation whose result is declared dynamic though nothing that it reads is.
 bool DeclaresSizes(const Module& module);
+// Of the above, what gives each platform the right to a result of its own.
+bool DependsOnPlatform(const Module& module);
 // An eigendecomposition that stops after few sweeps, or early, has what its algorithm has then.
 bool StopsBeforeEigenvalues(const Module& module);
 // A loop that says how often it runs where nothing shows that it does: passes believe it, and an
