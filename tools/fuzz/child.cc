@@ -90,7 +90,7 @@ std::string RunChild(SharedState& state, const InputLimits& limits,
       used_before = ResidentMegabytes(*child);
     }
     if (now - started > limits.seconds)
-      finding = fmt::format("slow: more than {} s of processor time", limits.seconds);
+      finding = fmt::format("{} more than {} s of processor time", kSlow, limits.seconds);
     if (const int64_t used = ResidentMegabytes(*child); used - used_before > limits.megabytes)
       finding = fmt::format("memory: more than {} MB", limits.megabytes);
     const bool is_stopped = finding.empty() && polls % 8 == 0 && !idle();

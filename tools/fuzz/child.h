@@ -52,6 +52,9 @@ class SharedState {
   char input_[1];  // max_input_ bytes
 };
 
+// What a finding begins with that is a matter of time.
+inline constexpr std::string_view kSlow = "slow:";
+
 // Runs `body` in a child and waits for it; `idle` is called a few times per second and may end the
 // child by returning false. The result is empty when the child ended by itself and found nothing;
 // otherwise `kind: details`.

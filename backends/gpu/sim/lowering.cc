@@ -4,6 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/ModuleSlotTracker.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -75,9 +76,13 @@ class KernelLowering {
   absl::StatusOr<SimKernelInfo> Run() {
     AddThreadArgument();
     RETURN_IF_ERROR(LowerShared());
+    NumberValues();
     RETURN_IF_ERROR(LowerIntrinsics());
     LowerRoundings();
-    if (options_.sanitize) Watch();
+    if (options_.sanitize) {
+      NumberValues();
+      Watch();
+    }
     MakeEntry();
     return std::move(info_);
   }
@@ -134,11 +139,18 @@ class KernelLowering {
     return module_.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
   }
 
+  // Texts of places number the values of the kernel. Counted for each of them, a kernel of many
+  // places would take the square of its length.
+  void NumberValues() {
+    numbers_.emplace(&module_, /*ShouldInitializeAllMetadata=*/false);
+    numbers_->incorporateFunction(*kernel_);
+  }
+
   // A number for a place in the kernel, kept for messages.
   llvm::Value* Site(const llvm::Instruction& instruction) {
     std::string text;
     llvm::raw_string_ostream stream(text);
-    instruction.print(stream, /*IsForDebug=*/false);
+    instruction.print(stream, *numbers_, /*IsForDebug=*/false);
     text.erase(0, text.find_first_not_of(' '));
     info_.sites.push_back(std::move(text));
     return b_.getInt32(static_cast<uint32_t>(info_.sites.size() - 1));
@@ -341,6 +353,7 @@ class KernelLowering {
   llvm::Value* shared_ = nullptr;
   llvm::Value* payload_ = nullptr;
   SimKernelInfo info_;
+  std::optional<llvm::ModuleSlotTracker> numbers_;
 };
 
 }  // namespace
