@@ -18,6 +18,7 @@
 #include "lib/ir/verify_internal.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/support/round.h"
+#include "lib/support/strings.h"
 
 namespace hlo::internal {
 namespace {
@@ -185,6 +186,21 @@ void CheckShares(const VerifyContext& context, const Instruction& instruction,
 }
 
 }  // namespace
+
+std::string WrongDevices(const Instruction& collective_broadcast) {
+  const GroupAttrs attrs = GroupAttrsOf(collective_broadcast);
+  if (const absl::Status status = attrs.groups.Validate(); !status.ok())
+    return fmt::format("`{}`: {}", collective_broadcast.name(), ToStd(status.message()));
+  const DeviceRange range = RangeOf(attrs, collective_broadcast.module().config());
+  for (const std::vector<int64_t>& list : attrs.groups.Flatten()) {
+    for (const int64_t id : list) {
+      if (id < range.count || range.count == 1) continue;
+      return fmt::format("`replica_groups` of `{}` names {}, but the module has {} {}",
+                         collective_broadcast.name(), id, range.count, range.what);
+    }
+  }
+  return "";
+}
 
 void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction) {
   if (HasTrait(instruction.opcode(), kAsyncStart)) CheckOneUser(context, instruction);

@@ -135,6 +135,8 @@ absl::Status VerifyChains(const Module& module);
 // verify_collectives.cc
 void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction);
 void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute);
+// What nothing can run of groups that any devices may be in (verify_meaning.h); "": nothing.
+std::string WrongDevices(const Instruction& collective_broadcast);
 
 // The callee runs on its caller's thread.
 void CheckCalleeThread(const VerifyContext& context, const Instruction& caller,

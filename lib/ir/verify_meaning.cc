@@ -294,7 +294,9 @@ void CheckPermute(Reports& reports, const Instruction& permute) {
   }
 }
 
-void CheckRoots(Reports& reports, const Instruction& broadcast) {
+void CheckRootsAndGroups(Reports& reports, const Instruction& broadcast) {
+  if (const std::string wrong = internal::WrongDevices(broadcast); !wrong.empty())
+    return reports.Add(broadcast.loc(), "{}", wrong);
   if (!broadcast.attrs<CollectiveBroadcastAttrs>().has_dynamic_root) return;
   const int64_t count = broadcast.operand_count() - 1;
   const Instruction& roots = *broadcast.operand(static_cast<int>(count));
@@ -388,7 +390,7 @@ constexpr MeaningRow kMeaningRows[] = {
     {Opcode::kAsyncUpdate, CheckGiven},
     {Opcode::kBitcast, CheckBitcast},
     {Opcode::kBroadcast, CheckBroadcast},
-    {Opcode::kCollectiveBroadcast, CheckRoots},
+    {Opcode::kCollectiveBroadcast, CheckRootsAndGroups},
     {Opcode::kCollectivePermute, CheckPermute},
     {Opcode::kCollectivePermuteStart, CheckPermute},
     {Opcode::kCompare, CheckCompare},
