@@ -34,6 +34,7 @@ absl::Status RefuseOneProcessFlags(const ToolOptions& options, bool feeds) {
       {options.uses_buffers(), "--donate and --feed are for"},
       {options.bench || options.iterations > 0, "--bench and --iterations measure"},
       {!options.trace.empty(), "--trace shows"},
+      {!options.profile_files.empty(), "--profile times"},
       {feeds, "infeed and outfeed are for"},
   };
   for (const auto& [is_given, what] : kinds) {
