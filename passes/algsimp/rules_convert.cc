@@ -140,15 +140,21 @@ Instruction* BitcastConvertOfConcat(Instruction* op, Rewriter& rewriter) {
   return rewriter.OpWithShape(Opcode::kConcatenate, op->shape(), parts, concat->attrs_ptr());
 }
 
-// bitcast-convert(x) that moves no byte  =>  bitcast(x)
-// Not of less than a byte: in memory such values take one each, extended by their sign.
+// Whether elements lie in as many bits as they have: those of less than a byte may take one each,
+// extended by their sign.
+bool LiesDense(Shape shape) {
+  const ElementType type = shape.element_type();
+  return !IsSubByte(type) || shape.layout().element_size_in_bits == BitWidth(type);
+}
+
+// bitcast-convert(x) that moves no bit  =>  bitcast(x)
 Instruction* BitcastConvertToBitcast(Instruction* convert, Rewriter& rewriter) {
   Instruction* x = convert->operand(0);
   const Shape from = x->shape();
   const Shape to = convert->shape();
   if (!from.has_layout() || !to.has_layout() || !from.layout().tiles.empty() ||
       !to.layout().tiles.empty() || from.has_dynamic_dims() || to.has_dynamic_dims() ||
-      IsSubByte(from.element_type()) || IsSubByte(to.element_type()))
+      !LiesDense(from) || !LiesDense(to))
     return nullptr;
   if (from.rank() == to.rank())
     return from.layout() == to.layout() ? rewriter.Bitcast(x, to) : nullptr;

@@ -335,7 +335,8 @@ class ReductionJoiner {
   Instruction* Share(Instruction* value) const {
     Rewriter b(value->parent(), context_);
     b.set_origin(value);
-    return b.Divide(value, b.ConstantLike(value, static_cast<double>(partitions_.count)));
+    Literal count = Literal::Filled(value->shape(), static_cast<double>(partitions_.count));
+    return b.Divide(value, b.Constant(std::move(count)));
   }
 
   absl::Status Join(const ReductionPath& path) const {

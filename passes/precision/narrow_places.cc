@@ -144,8 +144,7 @@ bool NarrowPlaces::NeedsConversionOf(const Instruction& instruction, int i) {
     return false;
   const int64_t leaf = instruction.shape().IsTuple() ? i : 0;
   return instruction.opcode() != Opcode::kConvert && KeepsEach(instruction) &&
-         !support_.Mixes(instruction) && IsNarrow(instruction, leaf) &&
-         !NeedsConversionBehind(instruction);
+         !Mixes(instruction) && IsNarrow(instruction, leaf) && !NeedsConversionBehind(instruction);
 }
 
 // ---- places ----
@@ -321,6 +320,11 @@ bool NarrowPlaces::StaysWide(const Instruction& instruction) const {
 }
 
 // Whether it can make bf16 of what it reads.
+// A bitcast has as many bytes as its operand.
+bool NarrowPlaces::Mixes(const Instruction& instruction) const {
+  return support_.Mixes(instruction) && instruction.opcode() != Opcode::kBitcast;
+}
+
 bool NarrowPlaces::CanGive(const Instruction& instruction) {
   if (StaysWide(instruction)) return false;
   if (instruction.opcode() == Opcode::kParameter || instruction.IsConstant()) return true;
@@ -328,7 +332,7 @@ bool NarrowPlaces::CanGive(const Instruction& instruction) {
   if (in_place >= 0 && instruction.operand(in_place)->shape().element_type() == support_.high() &&
       !IsNarrow(*instruction.operand(in_place), 0))
     return false;
-  if (support_.Mixes(instruction) || !ReadsWide(instruction)) return true;
+  if (Mixes(instruction) || !ReadsWide(instruction)) return true;
   return KeepsEach(instruction) && candidates_.contains(&instruction);
 }
 

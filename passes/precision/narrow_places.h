@@ -52,6 +52,7 @@ class NarrowPlaces {
   void FindCandidates();
   bool IsCandidate(const Instruction& instruction) const;
   bool StaysWide(const Instruction& instruction) const;
+  bool Mixes(const Instruction& instruction) const;
   bool CanGive(const Instruction& instruction);
   bool MayBeConverted(const Instruction& instruction) const;
   // Of those in order_.
