@@ -214,6 +214,7 @@ void CopyAdder::AddForLoop(Instruction* loop) {
     if (state[i] == initial[i]) wanted[i] = false;
   }
   LeaveStarts(*loop->operand(0), wanted);
+  LeaveStarts(*loop->while_body()->root(), wanted);
   if (!Any(wanted)) return;
 
   const LeafCopies before =
@@ -294,7 +295,10 @@ void CopyAdder::AddForRoot(Computation* computation, const std::vector<bool>& wa
   Place(computation, nullptr, false, copies, CopiesOf(copies));
 }
 
-void CopyAdder::AddForUsers(Instruction* value, const std::vector<bool>& wanted) {
+void CopyAdder::AddForUsers(Instruction* value, std::vector<bool> wanted) {
+  for (const Use& use : value->uses()) {
+    if (use.user->opcode() == Opcode::kWhile) LeaveStarts(*use.user->while_body()->root(), wanted);
+  }
   if (!Any(wanted)) return;
   const LeafCopies copies = CopyForUsers(value, wanted);
   Place(value->parent(), nullptr, true, copies, CopiesOf(copies));

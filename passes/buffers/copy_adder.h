@@ -40,7 +40,7 @@ class CopyAdder {
   // Copies of the results of the entry.
   void AddForResults();
   // Copies of leaves of a value for all of its users, and of leaves of a computation's result.
-  void AddForUsers(Instruction* value, const std::vector<bool>& wanted);
+  void AddForUsers(Instruction* value, std::vector<bool> wanted);
   void AddForRoot(Computation* computation, const std::vector<bool>& wanted);
 
   // Puts what was added into the schedules of the computations.
