@@ -78,6 +78,7 @@ constexpr PipelineStep kGpu[] = {
 
 // In the order of XLA's compiler for GPUs; what XLA replaced stands where it stood.
 constexpr PipelineStep kGpuLibrary[] = {
+    {"cudnn-custom-call-converter", "calls that are marked for cuDNN are fusions"},
     {"flatten-call-graph,call-inliner", "one computation at a time, before all else"},
     {"zero_sized_hlo_elimination,conditional-canonicalizer", "fewer cases for what follows"},
     {"topk-rewriter", "sorts of which few are read"},
@@ -85,8 +86,11 @@ constexpr PipelineStep kGpuLibrary[] = {
     {"batched_gather_scatter_normalizer,topk-splitter,topk-specializer,topk-decomposer",
      "a kernel for long rows, sorts for the others"},
     {"dot_dimension_sorter,dot_decomposer", "products in the one form that libraries take"},
-    {"result_caster,operand_upcaster", "products of one kind of number"},
+    {"result_caster{leave_library_products},operand_upcaster{leave_library_products},"
+     "operand_converter",
+     "products of one kind of number; the libraries take others, too"},
     {"rng-expander,rng-bit-generator-expander{default_algorithm=philox}", "arithmetic"},
+    {"sort-rewriter", "long sorts of numbers are CUB's"},
     {"comparison-expander,zero_sized_hlo_elimination", "total orders are integers"},
     {"select_and_scatter_expander", "a selection and a scatter"},
     {"cusolver-rewriter,triangular-solve-rewriter", "before what would write them out"},
@@ -105,6 +109,7 @@ constexpr PipelineStep kGpuLibrary[] = {
     {"convert-mover,fix(algsimp),computation-deduplicator", "conversions where they cost least"},
     {"all-reduce-simplifier,all-reduce-folder,reduce-scatter-creator,dce", "collectives"},
     {"while-loop-trip-count-annotator", "while loops still look like loops"},
+    {"float-normalization-bf16{support=gpu}", "bf16 only where the GPU computes in it"},
     {"conv-rewriter,cudnn-fused-convolution-rewriter,conv-padding-legalization,"
      "cudnn_pad_for_convolutions",
      "cuDNN's calls: first what they do, then what they need"},
@@ -122,22 +127,26 @@ constexpr PipelineStep kGpuLibrary[] = {
      "transpose-folding{convolutions=false},reshape-decomposer,reduce-decomposer,dot_normalizer,"
      "dot-algorithm-rewriter",
      "products as the next pass looks for them"},
-    {"cublas-gemm-rewriter,cublas-gemm-broadcast-folding-rewriter", "cuBLAS's calls"},
+    {"cublas-gemm-rewriter{dtype=fp8},cublas-gemm-rewriter,"
+     "cublas-gemm-broadcast-folding-rewriter",
+     "cuBLAS's calls"},
     {"reshape-decomposer,layout_normalization,fix(algsimp{is_layout_sensitive}),"
      "scatter_simplifier,broadcast_canonicalizer",
      "what the calls left behind"},
     {"reduction-degenerate-dim-remover,reduction-layout-normalizer,reduction-dimension-grouper,"
      "fix(reduction-splitter),fix(tree-reduction-rewriter)",
      "reductions that one kernel computes; each pass relies on those before it"},
-    {"tuple-simplifier,fix(algsimp{is_layout_sensitive}),"
-     "cse{is_layout_sensitive}",
+    {"float-normalization-bf16{support=gpu},tuple-simplifier,fix(algsimp{is_layout_sensitive}),"
+     "simplify-fp-conversions,cse{is_layout_sensitive}",
      "the last look at single operations"},
     {"variadic-op-splitter,priority-fusion,cse{is_layout_sensitive},dce,"
      "multi_output_fusion{platform=gpu},cse{is_layout_sensitive},dce",
      "kernels: vertically, then of what reads the same"},
     {"horizontal_loop_fusion,horizontal_input_fusion,cse{is_layout_sensitive},dce",
      "and of what is small"},
-    {"all-gather-combiner,all-reduce-combiner,dce,tuple-simplifier", "fewer collectives"},
+    {"all-gather-combiner,all-reduce-combiner,reduce-scatter-combiner,collective-permute-combiner,"
+     "dce,tuple-simplifier",
+     "fewer collectives"},
     {"gpu-conv-algorithm-picker,gemm-algorithm-picker", "the calls are as they will run"},
     {"alias_passthrough_params", "before copies are made for what could be in place"},
     {"copy-insertion,copy_fusion,sanitize-constant-names", "nothing changes after it but order"},

@@ -444,7 +444,8 @@ class GemmRewriter {
     b.set_origin(add);
     if (vector != nullptr) {
       config.config.epilogue = GemmEpilogue::kBias;
-      Instruction* const bias = PaddedVector(vector, gemm.shape().dims().back(), b);
+      const int64_t size = product.is_whole() ? vector->shape().dim(0) : gemm.shape().dims().back();
+      Instruction* const bias = PaddedVector(vector, size, b);
       Replace(add, product.Of(WithOperand(gemm, gemm.operand_count(), bias, config), b), first_new,
               "a bias vector");
       return true;
@@ -472,13 +473,13 @@ class GemmRewriter {
     const int64_t minor = shape.layout().minor_to_major[0];
     const DimVec& dims = addend.attrs<BroadcastAttrs>().dimensions;
     Instruction* const vector = addend.operand(0);
-    const bool is_along_minor = dims.size() == 1 && dims[0] == minor && minor == shape.rank() - 1 &&
-                                shape.layout().IsRowMajor() && whole.layout().IsRowMajor() &&
-                                HasFreeRhs(gemm, config);
-    // A bitcast must leave the dimension as it is.
-    if (!is_along_minor || !IsEpilogueType(whole.element_type()) ||
-        !product.KeepsMinor(vector->shape().dim(0)))
-      return nullptr;
+    const bool is_along_minor = dims.size() == 1 && dims[0] == minor && HasFreeRhs(gemm, config);
+    // A bitcast or slice must leave the dimension as it is.
+    const bool keeps_minor =
+        product.is_whole() ||
+        (minor == shape.rank() - 1 && shape.layout().IsRowMajor() && whole.layout().IsRowMajor() &&
+         product.KeepsMinor(vector->shape().dim(0)));
+    if (!is_along_minor || !keeps_minor || !IsEpilogueType(whole.element_type())) return nullptr;
     return IsF8Gemm(gemm) ? F8Vector(gemm, vector, config) : vector;
   }
   static bool HasFreeRhs(const Instruction& gemm, const Config& config) {

@@ -1,6 +1,7 @@
 #include "passes/precision/operand_upcaster.h"
 
 #include "lib/ops/shape_rules.h"
+#include "passes/util/library_product.h"
 #include "passes/util/same_kind.h"
 
 namespace hlo {
@@ -16,6 +17,7 @@ bool OperandUpcaster::Matches(const Instruction& instruction) const {
   const ElementType lhs = instruction.operand(0)->shape().element_type();
   const ElementType rhs = instruction.operand(1)->shape().element_type();
   if (lhs == result && rhs == result) return false;
+  if (options_.leave_library_products && IsLibraryProduct(instruction)) return false;
   return CanUpcast(lhs, result) && CanUpcast(rhs, result);
 }
 

@@ -5,6 +5,7 @@
 //
 // Wider means: of the same kind (float, signed, unsigned) with more bits; the results are the same.
 //
+// With `leave_library_products` matrix products stay that NVIDIA's libraries take as they are.
 // (XLA:CPU leaves dots alone that its library computes; ours knows of none.)
 //
 // Requires: nothing.  Leaves alone: results that are not wider than what the operands give
@@ -16,11 +17,27 @@
 
 namespace hlo {
 
+struct OperandUpcasterOptions {
+  bool leave_library_products = false;
+
+  static auto Fields() {
+    return std::tuple{
+        Optional("leave_library_products", &OperandUpcasterOptions::leave_library_products)};
+  }
+};
+
 class OperandUpcaster final : public ExpanderPass {
+ public:
+  using Options = OperandUpcasterOptions;
+  explicit OperandUpcaster(Options options = {}) : options_(options) {}
+
  protected:
   OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
+
+ private:
+  Options options_;
 };
 
 // The element type that a dot or convolution has when none is asked for.

@@ -2,11 +2,13 @@
 
 #include "lib/eval/contraction.h"
 #include "passes/precision/operand_upcaster.h"
+#include "passes/util/library_product.h"
 #include "passes/util/same_kind.h"
 
 namespace hlo {
 
 bool ResultCaster::Matches(const Instruction& instruction) const {
+  if (options_.leave_library_products && IsLibraryProduct(instruction)) return false;
   const ElementType natural = NaturalResultType(instruction);
   const ElementType result = instruction.shape().element_type();
   if (ProductType(instruction) != result) return true;

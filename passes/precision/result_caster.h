@@ -7,7 +7,8 @@
 //
 //   d = s32[4,3] dot(f32[4,5] x, f32[5,3] y)       =>   d = s32[4,3] convert(f32[4,3] dot(x, y))
 //
-// With `other_kinds_only` these are the only ones.
+// With `other_kinds_only` these are the only ones. With `leave_library_products` matrix products
+// stay that NVIDIA's libraries take as they are.
 //
 // Requires: nothing.  Ensures: outside fusion bodies, no result has fewer bits than its operands,
 // if all are of one kind (float, signed, unsigned). Floats are rounded twice then.
@@ -20,9 +21,12 @@ namespace hlo {
 
 struct ResultCasterOptions {
   bool other_kinds_only = false;
+  bool leave_library_products = false;
 
   static auto Fields() {
-    return std::tuple{Optional("other_kinds_only", &ResultCasterOptions::other_kinds_only)};
+    using O = ResultCasterOptions;
+    return std::tuple{Optional("other_kinds_only", &O::other_kinds_only),
+                      Optional("leave_library_products", &O::leave_library_products)};
   }
 };
 

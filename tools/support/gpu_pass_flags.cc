@@ -113,8 +113,8 @@ constexpr LeavingFlag kLeavingFlags[] = {
     {"xla_gpu_exclude_nondeterministic_ops", IsOn, kPickers},
     {"xla_gpu_experimental_disable_binary_libraries", IsOn, kPickers},
     {"xla_gpu_experimental_disable_binary_libraries", IsOn,
-     "conv-rewriter,cudnn-fused-convolution-rewriter,conv-padding-legalization,"
-     "cudnn_pad_for_convolutions,cublas-pad-for-gemms"},
+     "cudnn-custom-call-converter,sort-rewriter,conv-rewriter,cudnn-fused-convolution-rewriter,"
+     "conv-padding-legalization,cudnn_pad_for_convolutions,cublas-pad-for-gemms"},
 };
 
 // Where one of `any` (with commas between them) is on, and `also` if that is a flag, but not
