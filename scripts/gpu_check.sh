@@ -101,7 +101,6 @@ do_stage() {
     autotune) measure_with autotune --gpu-autotune ;;
     tf32) measure_with tf32 --gpu-tf32 ;;
     suite | jax | jax-suite) measure "$1" 120 ;;
-    *) echo "gpu_check.sh: no stage $1; there are $STAGES" >&2; exit 2 ;;
   esac
 }
 STAGES="environment operations programs bandwidth gemm launch models overlap autotune tf32 jax corpus suite jax-suite sanitizer determinism simulator"
@@ -111,6 +110,13 @@ QUICK_STAGES="environment operations programs launch models gemm bandwidth"
 run() {
   OUT=$(realpath -m "${1:-out}")
   shift || true
+  local name names=$*
+  for name in $names; do
+    case " $STAGES " in
+      *" $name "*) ;;
+      *) echo "gpu_check.sh: no stage $name; there are $STAGES" >&2; exit 2 ;;
+    esac
+  done
   cd "$(dirname "$0")"
   export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" WORK="$PWD/work" PLATFORM
   DEVICE=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true)
@@ -118,7 +124,6 @@ run() {
   mkdir -p "$OUT" "$WORK"
   export -f twice corpus_twice sanitizer
   SECONDS=0
-  local name names=$*
   for name in ${names:-$STAGES}; do
     do_stage "$name"
     # What there is so far, whole at any moment.
