@@ -31,12 +31,13 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct CopyInsertionOptions {
   bool dense = false;
-  int64_t use_region_based_live_range_analysis = 0;
+  IntIn<-1> use_region_based_live_range_analysis;
 
   static auto Fields() {
     using O = CopyInsertionOptions;

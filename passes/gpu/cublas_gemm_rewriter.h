@@ -50,12 +50,13 @@
 
 #include "passes/pass.h"
 #include "passes/util/cuda_capability.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct CublasGemmRewriterOptions {
   bool enable_cublaslt = true;
-  int64_t gemm_rewrite_size_threshold = 100;
+  IntIn<0> gemm_rewrite_size_threshold = {100};
   bool allow_excess_precision = false;
   std::string bias_mode = "bias";
   CudaCapability compute_capability;

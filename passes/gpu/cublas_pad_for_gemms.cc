@@ -63,7 +63,7 @@ int64_t CublasPadForGemms::MultipleFor(ElementType type) const {
     if (row.type != type || (!only && options_.compute_capability < row.least)) continue;
     return options_.pad_to_multiple_of > 0 ? options_.pad_to_multiple_of : row.multiple;
   }
-  return only ? options_.pad_to_multiple_of : 0;
+  return only ? options_.pad_to_multiple_of.value : 0;
 }
 
 bool CublasPadForGemms::Matches(const Instruction& dot) const {

@@ -23,6 +23,7 @@
 
 #include "passes/expander.h"
 #include "passes/util/cuda_capability.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
@@ -37,7 +38,7 @@ std::string OptionType(PaddedType);
 struct CublasPadForGemmsOptions {
   CudaCapability compute_capability;
   PaddedType datatype;
-  int64_t pad_to_multiple_of = 0;  // 0: as the table says
+  IntIn<0, 1 << 20> pad_to_multiple_of;  // 0: as the table says
 
   static auto Fields() {
     using O = CublasPadForGemmsOptions;

@@ -15,11 +15,12 @@
 #pragma once
 
 #include "passes/expander.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct CusolverRewriterOptions {
-  int64_t workspace = 0;  // elements; 0: as many as a matrix has
+  IntIn<0, int64_t{1} << 40> workspace;  // elements; 0: as many as a matrix has
 
   static auto Fields() {
     return std::tuple{Optional("workspace", &CusolverRewriterOptions::workspace)};

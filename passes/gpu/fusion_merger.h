@@ -19,11 +19,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct FusionMergerOptions {
-  double max_bytes_ratio = 1.1;
+  NotNegative max_bytes_ratio = {1.1};
 
   static auto Fields() {
     return std::tuple{Optional("max_bytes_ratio", &FusionMergerOptions::max_bytes_ratio)};

@@ -234,9 +234,18 @@ bool RunForGpus(Module& module, PassContext& context) {
 }  // namespace
 
 absl::StatusOr<bool> MultiOutputFusion::Run(Module& module, PassContext& context) {
-  if (options_.platform == "gpu") return RunForGpus(module, context);
-  if (options_.platform == "cpu")
-    return CpuMultiOutputFusion({.max_operands = options_.max_operands}).Run(module, context);
+  if (options_.platform == "gpu") {
+    if (options_.max_operands != 0)
+      return Error(
+          "`max_operands` of `multi_output_fusion` is for `platform=cpu`: a kernel of a GPU has as "
+          "many operands as fit, 96 with its outputs");
+    return RunForGpus(module, context);
+  }
+  if (options_.platform == "cpu") {
+    CpuMultiOutputFusionOptions options;
+    if (options_.max_operands != 0) options.max_operands = options_.max_operands;
+    return CpuMultiOutputFusion(options).Run(module, context);
+  }
   return Error("`multi_output_fusion` is there for platforms `cpu` and `gpu`, not for `{}`",
                options_.platform);
 }

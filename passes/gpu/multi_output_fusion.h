@@ -1,7 +1,7 @@
 // Makes one kernel of several outputs of kernels that read the same array, or one of which reads
 // the other, as XLA's pass of this name does for GPUs. With `platform=cpu`, what it does for CPUs
-// under another name (passes/cpu/cpu_multi_output_fusion.h), with its option `max_operands`. For
-// GPUs:
+// under another name (passes/cpu/cpu_multi_output_fusion.h), with its option `max_operands`,
+// which is an error for GPUs: what fits in a kernel is known. For GPUs:
 //
 //   a = f32[n] fusion(x), kind=kLoop, calls={negate}
 //   b = f32[m] fusion(x), kind=kInput, calls={reduce}
@@ -27,12 +27,13 @@
 #include <string>
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct MultiOutputFusionOptions {
   std::string platform = "gpu";  // or cpu
-  int64_t max_operands = 20;     // of loops that become one on a CPU
+  IntIn<0> max_operands;         // of loops that become one on a CPU; 0: 20
 
   static auto Fields() {
     using O = MultiOutputFusionOptions;
