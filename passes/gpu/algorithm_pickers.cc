@@ -28,6 +28,17 @@ absl::Status AddToFile(std::vector<AutotuneEntry> entries, const std::string& pa
   return WriteAutotuneResults(results, path);
 }
 
+absl::Status NoResult(const Instruction& call, const std::string& path, std::string_view key) {
+  if (path.empty())
+    return Error(
+        call.loc(),
+        "there is no result for `{}`: no file is given (`load_autotune_results_from`); its "
+        "key is {}",
+        call.name(), key);
+  return Error(call.loc(), "there is no result for `{}` in `{}`; its key is {}", call.name(), path,
+               key);
+}
+
 }  // namespace
 
 absl::StatusOr<bool> PickAlgorithms(Module& module, const AlgorithmPickerOptions& options,
@@ -42,15 +53,18 @@ absl::StatusOr<bool> PickAlgorithms(Module& module, const AlgorithmPickerOptions
       if (!chooser.Matches(*call)) continue;
       ASSIGN_OR_RETURN(AutotuneEntry entry, chooser.Chosen(call));
       entry.device = options.device;
-      if (const AutotuneEntry* found = FindAutotuneEntry(known, options.device, entry.hlo)) {
+      const AutotuneEntry* const found = FindAutotuneEntry(known, options.device, entry.hlo);
+      if (found != nullptr && chooser.IsFor(*found)) {
         entry = *found;
         if (context.MayRewrite()) {
           ASSIGN_OR_RETURN(const bool call_changed, chooser.Choose(call, *found, context));
           changed |= call_changed;
         }
       } else if (options.require_complete_aot_autotune_results) {
-        return Error(call->loc(), "there is no result for `{}` in `{}`; its key is {}",
-                     call->name(), options.load_autotune_results_from, entry.hlo);
+        return NoResult(*call, options.load_autotune_results_from, entry.hlo);
+      } else if (found != nullptr) {
+        context.Missed(*call,
+                       "the result of an autotuner under its key is for another kind of call");
       } else {
         context.Missed(*call, "no result of an autotuner is known of it");
       }

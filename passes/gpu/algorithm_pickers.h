@@ -32,8 +32,9 @@ class AlgorithmChooser {
   // The key of the call as if nothing were chosen, and what is chosen (an entry without gemm and
   // conv: nothing).
   virtual absl::StatusOr<AutotuneEntry> Chosen(Instruction* call) const = 0;
-  // Takes the choice of an entry; whether that changed the call. One of another kind changes
-  // nothing.
+  // Whether an entry holds a choice for such calls.
+  virtual bool IsFor(const AutotuneEntry& entry) const = 0;
+  // Takes the choice of an entry that is for it; whether that changed the call.
   virtual absl::StatusOr<bool> Choose(Instruction* call, const AutotuneEntry& entry,
                                       PassContext& context) const = 0;
 };

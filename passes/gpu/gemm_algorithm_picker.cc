@@ -26,9 +26,10 @@ class GemmChooser final : public AlgorithmChooser {
     return entry;
   }
 
+  bool IsFor(const AutotuneEntry& entry) const override { return entry.gemm.has_value(); }
+
   absl::StatusOr<bool> Choose(Instruction* call, const AutotuneEntry& entry,
                               PassContext& context) const override {
-    if (!entry.gemm) return false;
     ASSIGN_OR_RETURN(LibraryConfig<GemmConfig> config, ReadConfig<GemmConfig>(*call));
     config.config.selected_algorithm = entry.gemm->algorithm;
     config.config.autotune_workspace_size = entry.gemm->workspace;

@@ -85,9 +85,10 @@ class ConvChooser final : public AlgorithmChooser {
     return entry;
   }
 
+  bool IsFor(const AutotuneEntry& entry) const override { return entry.conv.has_value(); }
+
   absl::StatusOr<bool> Choose(Instruction* call, const AutotuneEntry& entry,
                               PassContext& context) const override {
-    if (!entry.conv) return false;
     ASSIGN_OR_RETURN(LibraryConfig<ConvConfig> config, ReadConfig<ConvConfig>(*call));
     config.config.algorithm = RawJson{AlgorithmJson(*entry.conv)};
     std::string text = ToJson(config);
