@@ -7,6 +7,7 @@
 #include "tools/opt/self_check.h"
 #include "tools/opt/session.h"
 #include "tools/opt/update_checks.h"
+#include "tools/support/gpu_target.h"
 
 namespace hlo {
 namespace {
@@ -36,6 +37,7 @@ int Main(int argc, char** argv) {
       const PlatformInfo* platform = FindOptPlatform(options.platform);
       if (platform != nullptr) return List(Join(StageNames(*platform), "\n") + "\n");
     }
+    if (options.list_targets) return List(GpuTargetList());
     if (options.list_print_options) return List(PrintFlags::Table());
     if (!options.verbosity.empty() && options.verbosity != "0") {
       for (const std::string& text : flags.unused())

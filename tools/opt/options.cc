@@ -91,7 +91,8 @@ void AddCommonFlags(Flags& flags, OptOptions& o) {
             "without --passes: how far to compile; --list-stages");
   flags.Add("list-stages", &o.list_stages);
   flags.Add("target", &o.gpu_target, GpuTargetValues(), "NAME",
-            "GPU for its stages: sm_80, sm_90 (default), sm_90a");
+            "GPU for stages (default sm_90) and passes (default sm_80): sm_90a, h100_sxm");
+  flags.Add("list-targets", &o.list_targets);
   flags.Add("cpu-features", &o.cpu_features, V::Words({"native", "amx", "avx512", "avx2", "sse"}),
             "NAME");
   flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");

@@ -27,7 +27,7 @@ struct OptOptions {
   std::string separator;
 
   bool list_passes = false, list_stages = false, list_ops = false, list_types = false,
-       list_print_options = false, print_pipeline = false, self_test = false;
+       list_targets = false, list_print_options = false, print_pipeline = false, self_test = false;
   std::string print_analysis;  // names of lib/analysis/print.h, instead of the module
   std::string print_passes;    // a regular expression for names; empty: not asked for
 

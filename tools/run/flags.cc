@@ -91,7 +91,8 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("kernel-info", &o.kernel_info,
             "print registers, memory and spills of GPU kernels; do not run");
   flags.Add("target", &o.gpu.target, V::Some(), "NAME",
-            "GPU (sm_80, sm_90 (default), sm_90a) or CPU (x86-64-v2 to -v4) to compile for");
+            "GPU to compile for, such as sm_90a (default: the machine's, else sm_90; of --passes "
+            "sm_80); or CPU (x86-64-v2 to -v4)");
   flags.Add("list-targets", &o.list_targets, "print the names of GPUs that --target knows");
   flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");
   flags.Add("gpu-library", &o.gpu.library,
