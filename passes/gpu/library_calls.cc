@@ -10,6 +10,10 @@
 namespace hlo {
 namespace {
 
+std::string_view TargetOf(const Instruction& call) {
+  return call.attrs<CustomCallAttrs>().custom_call_target;
+}
+
 // ---- batch normalisations: (…, epsilon, feature index) ----
 
 struct NormAttrs {
@@ -96,13 +100,14 @@ absl::StatusOr<std::vector<Instruction*>> TriangularSolve(const Instruction& cal
                                 AttrsPtr::Make(TriangularSolveAttrs(attrs)), b)};
 }
 
-// Rows of the last dimension: keys, in total order, and values that follow them.
+// Rows of the last dimension: keys, in total order, and values that follow them. XLA asks CUB late
+// what it works in; until then the call has a target of its own, and scratch of any size.
 absl::StatusOr<std::vector<Instruction*>> RadixSort(const Instruction& call, Rewriter& b) {
   ASSIGN_OR_RETURN(const RadixSortConfig config, ReadWholeConfig<RadixSortConfig>(call));
   const Shape keys = call.operand(0)->shape();
   for (const Instruction* operand : call.operands()) {
     if (!operand->shape().IsArray() || operand->shape().rank() == 0)
-      return Error(call.loc(), "`{}` sorts rows, found `{}`", kRadixSortCall, operand->shape());
+      return Error(call.loc(), "`{}` sorts rows, found `{}`", TargetOf(call), operand->shape());
   }
   Computation* const order = call.module().AddComputation("radix-order");
   Builder region(order);
@@ -130,10 +135,6 @@ constexpr LibraryCall kCalls[] = {
 #define HLO_LIBRARY_TARGET(Name, text, config, ...) {k##Name, __VA_ARGS__},
 #include "lib/eval/library_targets.def"
 };
-
-std::string_view TargetOf(const Instruction& call) {
-  return call.attrs<CustomCallAttrs>().custom_call_target;
-}
 
 // An output that is no value, of any contents.
 Instruction* Anything(Shape shape, Rewriter& b) {
