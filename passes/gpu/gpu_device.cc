@@ -10,9 +10,11 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMiB = 1024 * 1024;
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
 
-// Clocks are boost clocks. Names without a form (`a100`) are those of what servers have.
+// Clocks are boost clocks. Names without a form (`a100`) are those of what servers have; MIG is a
+// part of a device, as driver and XLA see it.
 constexpr GpuDevice kDevices[] = {
     {"p100", "sm_60", "Tesla P100", 56, 1.48, 64, 2048, 732e9, 4 * kMiB},
     {"v100", "sm_70", "Tesla V100", 80, 1.53, 64, 2048, 898e9, 6 * kMiB},
@@ -25,9 +27,11 @@ constexpr GpuDevice kDevices[] = {
     {"l40s", "sm_89", "L40S", 142, 2.52, 128, 1536, 864e9, 96 * kMiB},
     {"h100_pcie", "sm_90a", "H100 PCIe", 114, 1.755, 128, 2048, 2039e9, 50 * kMiB},
     {"h100_sxm", "sm_90a", "H100 SXM5", 132, 1.98, 128, 2048, 3352e9, 50 * kMiB},
+    {"h100_sxm_mig", "sm_90a", "H100 SXM5, MIG 1g.10gb", 16, 1.98, 128, 2048, 419e9, 6400 * kKiB},
     {"h100", "sm_90a", "H100", 132, 1.98, 128, 2048, 3352e9, 50 * kMiB},
     {"h200", "sm_90a", "H200", 132, 1.98, 128, 2048, 4890e9, 50 * kMiB},
     {"b200", "sm_100", "B200", 148, 1.965, 128, 2048, 8000e9, 126 * kMiB},
+    {"b200_mig", "sm_100", "B200, MIG 1g.23gb", 18, 1.965, 128, 2048, 917e9, 15488 * kKiB},
     {"b300", "sm_103", "B300", 158, 1.965, 128, 2048, 7936e9, 129 * kMiB},
     {"gb200", "sm_100", "GB200", 152, 2.062, 128, 2048, 7928e9, 129 * kMiB},
     {"gb300", "sm_103", "GB300", 152, 2.07, 128, 2048, 7928e9, 129 * kMiB},
