@@ -1,5 +1,6 @@
 // Configs of calls (library_config.h) from XLA's JSON, as protocol buffers may write it: numbers in
-// quotes or not, enumerators by name or number, names in camelCase. Errors have the place in it.
+// quotes or not, enumerators by name or number, names in camelCase. Errors have the place in it;
+// one is a field that is given twice, by either name.
 #pragma once
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/json_value.h"
 #include "lib/support/read_number.h"
@@ -50,6 +52,25 @@ inline absl::Status Read(const JsonValue& json, int32_t& value) {
   RETURN_IF_ERROR(Read(json, wide));
   value = static_cast<int32_t>(wide);
   return value == wide ? absl::OkStatus() : Error("{} needs more than 32 bits", wide);
+}
+inline absl::Status Read(const JsonValue& json, uint64_t& value) {
+  const bool is_read = (json.IsString() || json.IsNumber()) && ReadNumberTo(json.text(), value);
+  return is_read ? absl::OkStatus() : Error("`{}` is no integer from 0 on", json.raw());
+}
+inline absl::Status Read(const JsonValue& json, IntegerMap& map) {
+  if (!json.IsObject()) return Error("`{}` is no object", json.raw());
+  map.clear();
+  for (size_t i = 0; i < json.keys().size(); ++i) {
+    const std::string_view key = json.keys()[i];
+    const JsonValue& item = json.items()[i];
+    std::pair<int64_t, int64_t> entry;
+    if (!ReadNumberTo(key, entry.first)) return At(item, Error("key `{}` is no integer", key));
+    if (absl::c_any_of(map, [&](const auto& other) { return other.first == entry.first; }))
+      return At(item, Error("key `{}` is given twice", key));
+    if (const absl::Status status = Read(item, entry.second); !status.ok()) return At(item, status);
+    map.push_back(entry);
+  }
+  return absl::OkStatus();
 }
 struct NumberWord {
   std::string_view text;
@@ -100,6 +121,8 @@ absl::Status Read(const JsonValue& json, E& value) {
   for (size_t i = 0; i < kCount; ++i) words += (i == 0 ? "" : ", ") + Spelled(static_cast<E>(i));
   return Error("`{}` is none of {}", json.raw(), words);
 }
+template <HasJsonFields S>
+absl::Status Read(const JsonValue& json, S& object);
 template <class List>
 absl::Status ReadList(const JsonValue& json, List& list) {
   if (!json.IsArray()) return Error("`{}` is no array", json.raw());
@@ -115,8 +138,15 @@ inline absl::Status Read(const JsonValue& json, DimVec& list) { return ReadList(
 inline absl::Status Read(const JsonValue& json, std::vector<Precision>& list) {
   return ReadList(json, list);
 }
-template <HasJsonFields S>
-absl::Status Read(const JsonValue& json, S& object);
+inline absl::Status Read(const JsonValue& json, std::vector<ReificationCost>& list) {
+  return ReadList(json, list);
+}
+template <class T>
+absl::Status Read(const JsonValue& json, CheckedJson<T>& value) {
+  T read;
+  value.text = std::string(json.raw());
+  return Read(json, read);
+}
 template <class T>
 absl::Status Read(const JsonValue& json, std::optional<T>& value) {
   return Read(json, value.emplace());
@@ -130,6 +160,10 @@ size_t PlaceOf(std::string_view key) {
   const bool is_part = std::is_same_v<S, QueueConfig> && key.ends_with("_backend_config") &&
                        key != "custom_call_backend_config";
   return is_part ? kSchedule : UnknownField::kLast;
+}
+
+inline bool IsUnknownKey(const UnknownFields& fields, std::string_view key) {
+  return absl::c_any_of(fields, [&](const UnknownField& field) { return field.key == key; });
 }
 
 template <HasJsonFields S>
@@ -148,6 +182,9 @@ absl::Status Read(const JsonValue& json, S& object) {
       found = own;
       if (value.kind() != JsonValue::Kind::kNull) status = Read(value, object.*field.member);
     });
+    const bool is_given =
+        found == UnknownField::kLast ? IsUnknownKey(object.unknown, key) : (seen >> found & 1) != 0;
+    if (is_given) status = Error("it is given twice");
     if (!status.ok()) return AddPrefix(At(value, status), key);
     if (found == UnknownField::kLast) {
       object.unknown.push_back({std::string(key), {std::string(value.raw())}, PlaceOf<S>(key)});

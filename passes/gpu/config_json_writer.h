@@ -42,9 +42,14 @@ inline std::string Spelled(DotAlgorithm value) { return "ALG_" + Upper(Text(valu
 
 inline void Append(std::string& out, int64_t value) { out += fmt::format("\"{}\"", value); }
 inline void Append(std::string& out, int32_t value) { out += fmt::format("{}", value); }
+inline void Append(std::string& out, uint64_t value) { out += fmt::format("\"{}\"", value); }
 inline void Append(std::string& out, bool value) { out += value ? "true" : "false"; }
 inline void Append(std::string& out, const std::string& value) { out += JsonQuoted(value); }
 inline void Append(std::string& out, const RawJson& value) { out += value.text; }
+template <class T>
+void Append(std::string& out, const CheckedJson<T>& value) {
+  out += value.text;
+}
 inline void Append(std::string& out, double value) {
   if (std::isfinite(value)) {
     AppendRoundTrip(value, out);
@@ -70,12 +75,19 @@ inline void Append(std::string& out, const std::vector<Precision>& list) { Appen
 
 template <HasJsonFields S>
 void Append(std::string& out, const S& object);
+inline void Append(std::string& out, const IntegerMap& map);
 
 template <class T>
 void AppendMember(std::string& out, std::string_view key, const T& value) {
   if (out.back() != '{') out += ',';
   out += JsonQuoted(key) + ':';
   Append(out, value);
+}
+
+inline void Append(std::string& out, const IntegerMap& map) {
+  out += '{';
+  for (const auto& [key, value] : map) AppendMember(out, std::to_string(key), value);
+  out += '}';
 }
 
 template <HasJsonFields S>

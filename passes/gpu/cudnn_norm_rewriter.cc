@@ -314,10 +314,11 @@ class NormRewriter {
   // Upper bounds.
   int64_t Workspace(int64_t rows) const { return 2 * blocks_ * (4 + 256) + 2 * rows * 4 + 64; }
   int64_t TrainingWorkspace() const { return 2 * blocks_ * (4 + 256) + 32; }
-  static RawJson Algorithm(int64_t workspace) {
-    return {fmt::format(R"({{"algo_id":"0","math_type":"TENSOR_OP_MATH","tuning_knobs":{{}},)"
-                        R"("is_cudnn_frontend":false,"workspace_size":"{}"}})",
-                        workspace)};
+  static JsonAlgorithm Algorithm(int64_t workspace) {
+    JsonAlgorithm algorithm;
+    algorithm.math_type = MathType::kTensorOps;
+    algorithm.workspace_size = static_cast<uint64_t>(workspace);
+    return algorithm;
   }
 
   static Instruction* Call(std::vector<Shape> values, int64_t workspace,

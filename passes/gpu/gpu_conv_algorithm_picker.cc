@@ -1,9 +1,5 @@
 #include "passes/gpu/gpu_conv_algorithm_picker.h"
 
-#include <fmt/format.h>
-
-#include "lib/support/json_value.h"
-#include "lib/support/read_number.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/rewrite.h"
@@ -11,43 +7,24 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kTensorOps = "TENSOR_OP_MATH";
-
-// `algorithm` of a config, as XLA prints it.
-std::string AlgorithmJson(const ConvChoice& choice) {
-  std::string knobs;
+JsonAlgorithm AlgorithmOf(const ConvChoice& choice) {
+  JsonAlgorithm algorithm;
+  algorithm.algo_id = choice.algorithm;
+  algorithm.math_type = choice.math_type == 1 ? MathType::kTensorOps : MathType::kDefault;
   for (const TuningKnob& knob : choice.knobs)
-    knobs += fmt::format("{}\"{}\":\"{}\"", knobs.empty() ? "" : ",", knob.key, knob.value);
-  std::string text = fmt::format(
-      R"({{"algo_id":"{}","math_type":"{}","tuning_knobs":{{{}}},"is_cudnn_frontend":{})",
-      choice.algorithm, choice.math_type == 1 ? kTensorOps : "DEFAULT_MATH", knobs,
-      choice.is_frontend);
-  if (choice.workspace) text += fmt::format(",\"workspace_size\":\"{}\"", *choice.workspace);
-  return text + "}";
+    algorithm.tuning_knobs.emplace_back(knob.key, knob.value);
+  algorithm.is_cudnn_frontend = choice.is_frontend;
+  if (choice.workspace) algorithm.workspace_size = static_cast<uint64_t>(*choice.workspace);
+  return algorithm;
 }
 
-int64_t IntegerOf(std::string_view text) { return TakeNumber<int64_t>(text).value_or(0); }
-int64_t IntegerOf(const JsonValue* json) {
-  if (json == nullptr) return 0;
-  return IntegerOf(json->IsString() ? json->text() : json->raw());
-}
-
-absl::StatusOr<ConvChoice> ChoiceOf(const Instruction& call, const RawJson& algorithm) {
-  const absl::StatusOr<JsonDocument> document =
-      ParseJson(std::make_shared<const Source>("backend_config", algorithm.text));
-  if (!document.ok() || !document->root.IsObject())
-    return Error(call.loc(), "the algorithm of `{}` is no object: {}", call.name(), algorithm.text);
-  const JsonValue& json = document->root;
+ConvChoice ChoiceOf(const JsonAlgorithm& algorithm) {
   ConvChoice choice;
-  choice.algorithm = IntegerOf(json.Find("algo_id"));
-  const JsonValue* const math = json.Find("math_type");
-  choice.math_type = math != nullptr && math->text() == kTensorOps ? 1 : 0;
-  const JsonValue* const frontend = json.Find("is_cudnn_frontend");
-  choice.is_frontend = frontend != nullptr && frontend->text() == "true";
-  if (const JsonValue* size = json.Find("workspace_size")) choice.workspace = IntegerOf(size);
-  const JsonValue* const knobs = json.Find("tuning_knobs");
-  for (size_t i = 0; knobs != nullptr && knobs->IsObject() && i < knobs->keys().size(); ++i)
-    choice.knobs.push_back({IntegerOf(knobs->keys()[i]), IntegerOf(&knobs->items()[i])});
+  choice.algorithm = algorithm.algo_id;
+  choice.math_type = algorithm.math_type == MathType::kTensorOps ? 1 : 0;
+  for (const auto& [key, value] : algorithm.tuning_knobs) choice.knobs.push_back({key, value});
+  choice.is_frontend = algorithm.is_cudnn_frontend;
+  if (algorithm.workspace_size) choice.workspace = static_cast<int64_t>(*algorithm.workspace_size);
   return choice;
 }
 
@@ -77,7 +54,7 @@ class ConvChooser final : public AlgorithmChooser {
     ASSIGN_OR_RETURN(LibraryConfig<ConvConfig> config, ReadConfig<ConvConfig>(*call));
     AutotuneEntry entry;
     if (config.config.algorithm) {
-      ASSIGN_OR_RETURN(entry.conv, ChoiceOf(*call, *config.config.algorithm));
+      entry.conv = ChoiceOf(*config.config.algorithm);
       entry.scratch_bytes = call->shape().element(1).dim(0);
     }
     config.config.algorithm.reset();
@@ -90,7 +67,7 @@ class ConvChooser final : public AlgorithmChooser {
   absl::StatusOr<bool> Choose(Instruction* call, const AutotuneEntry& entry,
                               PassContext& context) const override {
     ASSIGN_OR_RETURN(LibraryConfig<ConvConfig> config, ReadConfig<ConvConfig>(*call));
-    config.config.algorithm = RawJson{AlgorithmJson(*entry.conv)};
+    config.config.algorithm = AlgorithmOf(*entry.conv);
     std::string text = ToJson(config);
     const Shape shape = call->shape(), with_scratch = WithScratch(shape, entry.scratch_bytes);
     if (text == call->backend_config() && shape == with_scratch) return false;

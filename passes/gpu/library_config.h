@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,12 @@ namespace hlo {
 struct RawJson {
   std::string text;
 };
+// JSON as it was read, which is that of a T.
+template <class T>
+struct CheckedJson {
+  std::string text;
+};
+using IntegerMap = std::vector<std::pair<int64_t, int64_t>>;
 struct UnknownField {
   static constexpr size_t kLast = SIZE_MAX;
   std::string key;
@@ -59,10 +66,23 @@ enum class ConvActivation : uint8_t {
   kLeakyRelu
 };
 
+enum class MathType : uint8_t { kDefault, kTensorOps };
+enum class DeviceType : uint8_t { kInvalid, kDevice, kHost };
 enum class NormKind : uint8_t { kInference, kTraining, kBackward };
 // Which scores count: no padding, and of keys none that follow the query.
 enum class AttentionMask : uint8_t { kNone, kPadding, kCausal, kPaddingCausal, kAlibi };
 
+template <>
+struct EnumText<MathType> {
+  static constexpr bool kExact = true;
+  static constexpr std::string_view kWords[] = {"DEFAULT_MATH", "TENSOR_OP_MATH"};
+};
+template <>
+struct EnumText<DeviceType> {
+  static constexpr bool kExact = true;
+  static constexpr std::string_view kWords[] = {"DEVICE_TYPE_INVALID", "DEVICE_TYPE_DEVICE",
+                                                "DEVICE_TYPE_HOST"};
+};
 template <>
 struct EnumText<NormKind> {
   static constexpr bool kExact = true;
@@ -152,12 +172,30 @@ struct GemmConfig {
   static GemmConfig For(const DotAttrs& dot);  // alpha 1
 };
 
+// Which of the ways of cuDNN was picked, and how it was tuned.
+struct JsonAlgorithm {
+  int64_t algo_id = 0;
+  MathType math_type = MathType::kDefault;
+  IntegerMap tuning_knobs;
+  bool is_cudnn_frontend = false;
+  std::optional<uint64_t> workspace_size;
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using J = JsonAlgorithm;
+    return std::tuple{Always("algo_id", &J::algo_id), Always("math_type", &J::math_type),
+                      Always("tuning_knobs", &J::tuning_knobs),
+                      Always("is_cudnn_frontend", &J::is_cudnn_frontend),
+                      Always("workspace_size", &J::workspace_size)};
+  }
+};
+
 struct ConvConfig {
   static constexpr std::string_view kKey = "cudnn_conv_backend_config";
   ConvActivation activation_mode = ConvActivation::kNone;
   double conv_result_scale = 0;
   double side_input_scale = 0;
-  std::optional<RawJson> algorithm;
+  std::optional<JsonAlgorithm> algorithm;
   std::optional<bool> reordered_int8_nchw_vect;
   double leakyrelu_alpha = 0;
   std::optional<std::string> serialized_graph;
@@ -178,7 +216,7 @@ struct ConvConfig {
 struct NormConfig {
   static constexpr std::string_view kKey = "cudnn_norm_backend_config";
   double epsilon = 0;
-  std::optional<RawJson> algorithm;
+  std::optional<JsonAlgorithm> algorithm;
   NormKind kind = NormKind::kInference;
   UnknownFields unknown;
 
@@ -189,15 +227,21 @@ struct NormConfig {
   }
 };
 
+// Some shape, which nothing asks about.
+struct JsonShape {
+  UnknownFields unknown;
+  static auto Fields() { return std::tuple{}; }
+};
+
 // Products of the forward call are scores = query·key (1) and scores·value (2). Those of the
 // backward one are two gradients of each.
 struct AttentionConfig {
   static constexpr std::string_view kKey = "cudnn_fmha_backend_config";
-  std::optional<RawJson> algorithm;
+  std::optional<JsonAlgorithm> algorithm;
   double fmha_scale = 0;
   JsonDotDims bmm1, bmm2;
   double dropout_rate = 0;
-  std::optional<RawJson> intermediate_tensor_shape;
+  std::optional<CheckedJson<JsonShape>> intermediate_tensor_shape;
   int64_t seed = 0;
   JsonDotDims key_grad, query_grad, value_grad, scores_grad;
   bool is_flash_attention = false;
@@ -240,6 +284,25 @@ struct FusionConfig {
   static auto Fields() { return std::tuple{Always("kind", &FusionConfig::kind)}; }
 };
 
+// What a cost model said.
+struct ReificationCost {
+  double end_to_end_cycles = 0;
+  double exec_time_us = 0;
+  double compute_time_us = 0;
+  double memory_access_time_us = 0;
+  std::string name;
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using R = ReificationCost;
+    return std::tuple{
+        Always("end_to_end_cycles", &R::end_to_end_cycles),
+        Always("exec_time_us", &R::exec_time_us), Always("compute_time_us", &R::compute_time_us),
+        Always("memory_access_time_us", &R::memory_access_time_us), Always("name", &R::name)};
+  }
+};
+using ReificationCosts = CheckedJson<std::vector<ReificationCost>>;
+
 // A config with what stands around it in every call.
 template <class Config>
 struct LibraryConfig {
@@ -247,8 +310,8 @@ struct LibraryConfig {
   std::optional<DimVec> wait_on_operation_queues;
   Config config;
   bool force_earliest_schedule = false;
-  RawJson reification_cost = {"[]"};
-  RawJson device_type = {"\"DEVICE_TYPE_INVALID\""};
+  ReificationCosts reification_cost = {"[]"};
+  DeviceType device_type = DeviceType::kInvalid;
   UnknownFields unknown;
 
   static auto Fields() {
@@ -268,8 +331,8 @@ struct QueueConfig {
   int64_t operation_queue_id = 0;
   std::optional<DimVec> wait_on_operation_queues;
   bool force_earliest_schedule = false;
-  RawJson reification_cost = {"[]"};
-  RawJson device_type = {"\"DEVICE_TYPE_INVALID\""};
+  ReificationCosts reification_cost = {"[]"};
+  DeviceType device_type = DeviceType::kInvalid;
   UnknownFields unknown;
 
   static auto Fields() {
