@@ -18,6 +18,8 @@
 
 namespace hlo {
 
+struct GemmConfig;
+
 // A row of lib/eval/library_targets.def.
 struct LibraryCall {
   std::string_view target;
@@ -66,6 +68,8 @@ absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module
 absl::StatusOr<std::vector<Instruction*>> MeaningOfAttention(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfAttentionGrad(const Instruction& call,
                                                                  Rewriter& b);
+// Whether a product has the operands that its config asks for.
+absl::Status CheckGemmOperands(const Instruction& call, const GemmConfig& gemm);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfNorm(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfForward(const Instruction& call, Rewriter& b);

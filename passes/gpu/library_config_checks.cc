@@ -27,6 +27,13 @@ absl::Status CheckPart(const Instruction& call) {
 // Batch norms have no config.
 absl::Status CheckNothing(const Instruction&) { return absl::OkStatus(); }
 
+// Without a part of its own, which is as if that were 0, a call is not compared with it.
+absl::Status CheckGemm(const Instruction& call) {
+  RETURN_IF_ERROR(CheckPart<GemmConfig>(call));
+  const auto config = ReadConfig<GemmConfig>(call);
+  return config.ok() ? CheckGemmOperands(call, config->config) : absl::OkStatus();
+}
+
 absl::Status CheckConvGraph(const Instruction& call) {
   RETURN_IF_ERROR(CheckPart<ConvConfig>(call));
   const auto config = ReadConfig<ConvConfig>(call);  // not where only the queue is given

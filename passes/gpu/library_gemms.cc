@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/ir/custom_call.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/gpu/library_f8.h"
@@ -123,28 +124,43 @@ Instruction* InEachBatch(Instruction* x, const Instruction& other, const DimVec&
   return b.Broadcast(x, sizes, kept);
 }
 
+// Two operands, each with its scale; a result of f8 has one as well.
+bool IsOfF8(const Instruction& call) { return IsCustomCall(call, kLtMatmulF8); }
+bool YieldsF8(const Instruction& call) {
+  return IsOfF8(call) && IsLibraryF8(ValueShape(call).element_type());
+}
+
 }  // namespace
+
+absl::Status CheckGemmOperands(const Instruction& call, const GemmConfig& gemm) {
+  RETURN_IF_ERROR(CheckLibraryCall(*FindLibraryCall(call), call));
+  const int operands = 2 + (gemm.beta != 0 ? 1 : 0) +
+                       (kEpilogues[static_cast<size_t>(gemm.epilogue)].has_bias ? 1 : 0) +
+                       (IsOfF8(call) ? 2 : 0) + (YieldsF8(call) ? 1 : 0);
+  if (call.operand_count() != operands)
+    return Error(call.loc(), "`{}` takes {} operands with beta {} and epilogue {}, found {}",
+                 call.name(), operands, gemm.beta, Text(gemm.epilogue), call.operand_count());
+  if (gemm.scale_mode != 0 && !IsOfF8(call))
+    return Error(call.loc(), "scale_mode {} of `{}` is about scales, which only `{}` takes",
+                 gemm.scale_mode, call.name(), kLtMatmulF8);
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call, Rewriter& b) {
   ASSIGN_OR_RETURN(const LibraryConfig<GemmConfig> library, ReadConfig<GemmConfig>(call));
   const GemmConfig& gemm = library.config;
-  const EpilogueParts& parts = kEpilogues[static_cast<size_t>(gemm.epilogue)];
-  const bool is_f8 = call.attrs<CustomCallAttrs>().custom_call_target == kLtMatmulF8;
-  const ElementType declared = ValueShape(call).element_type();
-  const bool yields_f8 = is_f8 && IsLibraryF8(declared);
-  const int operands = 2 + (gemm.beta != 0 ? 1 : 0) + (parts.has_bias ? 1 : 0) + (is_f8 ? 2 : 0) +
-                       (yields_f8 ? 1 : 0);
-  if (call.operand_count() != operands)
-    return Error(call.loc(), "`{}` takes {} operands with beta {} and epilogue {}, found {}",
-                 call.name(), operands, gemm.beta, Text(gemm.epilogue), call.operand_count());
-  if (gemm.scale_mode != 0 && !(is_f8 && gemm.scale_mode == GemmConfig::kTensorScales))
+  RETURN_IF_ERROR(CheckGemmOperands(call, gemm));
+  if (gemm.scale_mode != 0 && gemm.scale_mode != GemmConfig::kTensorScales)
     return Unsupported(call.loc(), "scale_mode {} of `{}` is not known", gemm.scale_mode,
                        call.name());
+  const EpilogueParts& parts = kEpilogues[static_cast<size_t>(gemm.epilogue)];
+  const bool is_f8 = IsOfF8(call), yields_f8 = YieldsF8(call);
+  const ElementType declared = ValueShape(call).element_type();
   const Shape result = ValueShape(call);
   if (parts.has_bias && result.rank() == 0)
     return Error(call.loc(), "`{}` has no dimension for a bias", call.name());
-  const bool is_product = gemm.alpha_real == 1 && gemm.alpha_imag == 0 && operands == 2 &&
-                          parts.activation == Activation::kNone;
+  const bool is_product = gemm.alpha_real == 1 && gemm.alpha_imag == 0 &&
+                          call.operand_count() == 2 && parts.activation == Activation::kNone;
   const ElementType type = is_product ? result.element_type() : ComputeType(result.element_type());
   Instruction *lhs = call.operand(0), *rhs = call.operand(1);
   if (is_f8) {
