@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/contains.h"
+#include "passes/gpu/library_calls.h"
 
 namespace hlo {
 namespace {
@@ -391,7 +393,10 @@ class DemandFinder {
 }  // namespace
 
 std::map<LeafKey, InputDemand> InputDemands(const Module& module) {
-  return DemandFinder(module).Run();
+  // A call that means nothing demands nothing: whoever runs it says why.
+  const absl::StatusOr<std::unique_ptr<Module>> plain = WithoutLibraryCalls(module);
+  const bool has_plain = plain.ok() && *plain != nullptr;
+  return DemandFinder(has_plain ? **plain : module).Run();
 }
 
 }  // namespace hlo

@@ -36,7 +36,8 @@ struct InputDemand {
   std::vector<std::string> reasons;
 };
 
-// What is demanded of the leaves of the parameters; nothing of those that are not there.
+// What is demanded of the leaves of the parameters; nothing of those that are not there. Calls of
+// NVIDIA's libraries demand what the plain operations demand that they stand for.
 std::map<LeafKey, InputDemand> InputDemands(const Module& module);
 
 }  // namespace hlo
