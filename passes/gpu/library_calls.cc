@@ -212,6 +212,10 @@ absl::StatusOr<Instruction*> PlainHloOf(const LibraryCall& entry, const Instruct
   if (!rewriter.status().ok())
     return Error(call.loc(), "`{}` is no call of `{}`: {}", call.name(), entry.target,
                  DiagnosticsOf(rewriter.status()).front().message);
+  const Shape shape = call.shape();
+  if (shape.IsTuple() && std::ssize(values) > shape.element_count_of_tuple())
+    return Error(call.loc(), "`{}` yields {} values of its operands, found `{}`", entry.target,
+                 values.size(), shape);
   for (size_t i = 0; i < values.size(); ++i) {
     const Shape declared = ValueShape(call, static_cast<int>(i));
     if (!SameDimensions(values[i]->shape(), declared))
@@ -220,9 +224,9 @@ absl::StatusOr<Instruction*> PlainHloOf(const LibraryCall& entry, const Instruct
     if (values[i]->shape().element_type() != declared.element_type())
       values[i] = rewriter.Convert(values[i], declared.element_type());
   }
-  if (!call.shape().IsTuple()) return values[0];
-  for (int i = static_cast<int>(values.size()); i < call.shape().element_count_of_tuple(); ++i)
-    values.push_back(Anything(call.shape().element(i), rewriter));
+  if (!shape.IsTuple()) return values[0];
+  for (int i = static_cast<int>(values.size()); i < shape.element_count_of_tuple(); ++i)
+    values.push_back(Anything(shape.element(i), rewriter));
   return rewriter.Tuple(values);
 }
 
