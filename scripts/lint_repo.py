@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 
+import changed_tests
 import lint_source
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -293,6 +294,15 @@ def check_families(lint):
             lint.check(seen, name, f"no test of testdata/codegen/ sees a thunk `{word}` of the GPU")
 
 
+def check_changed_tests(lint):
+    """scripts/check knows the tests of each folder."""
+    if "CMakeLists.txt" not in lint.files:
+        return
+    for place, message in changed_tests.findings(lint.files):
+        lint.check(False, place, message)
+    lint.checks += 1
+
+
 def stats(lint):
     sizes = {}
     for name in lint.files:
@@ -309,7 +319,8 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_columns, check_sources, check_local_names, check_hidden_functions, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families):
+    for check in (check_includes, check_sizes, check_columns, check_sources, check_local_names, check_hidden_functions, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families,
+                  check_changed_tests):
         check(lint)
     for finding in lint.findings:
         print(finding)

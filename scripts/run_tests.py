@@ -253,7 +253,8 @@ def repo(build, totals):
     formatting(totals)
     closing("scripts/product_check.py", [sys.executable, "scripts/product_check.py", f"--build={build}"], totals)
     closing("scripts/readme_test.py", [sys.executable, "scripts/readme_test.py", f"--build={build}"], totals)
-    for script in ("lint_repo.py", "check_diagnostics.py", "update_docs.py", "lint_source_test.py", "hlo_models_test.py"):
+    for script in ("lint_repo.py", "check_diagnostics.py", "update_docs.py", "lint_source_test.py", "changed_tests_test.py",
+                   "hlo_models_test.py"):
         path = ROOT / "scripts" / script
         if path.exists():
             closing(f"scripts/{script}", [sys.executable, path] + (["--check"] if script == "update_docs.py" else []), totals)
