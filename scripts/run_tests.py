@@ -2,7 +2,7 @@
 """Runs every test of a build and closes with one line `N passed, N failed, N skipped`.
 
 Sections: unit (Catch2 programs), lit (testdata), execution (programs run on every platform and compared with stored
-values), coverage (every opcode on every element type and platform), fuzz (a minute of hlo-fuzz), cases (golden tables, when a folder with them is given or stands beside the project), repo (README examples, checks of the sources themselves). Standard library only.
+values), coverage (every opcode on every element type and platform), fuzz (each mode of hlo-fuzz for at most a minute), cases (golden tables, when a folder with them is given or stands beside the project), repo (README examples, checks of the sources themselves). Standard library only.
 """
 
 import argparse
@@ -219,7 +219,8 @@ def sanitized(build, totals, folder):
 
 
 def fuzz(build, totals):
-    # The same inputs on every machine: longer searches are a job of their own (tools/fuzz/README.md).
+    # From one seed, that is from the same inputs on every machine; how many of them there is time for differs. Longer searches are a
+    # job of their own (tools/fuzz/README.md).
     closing("hlo-fuzz --mode=parser, at most a minute",
             [build / "bin/hlo-fuzz", "--mode=parser", "--seconds=60", "--runs=1000000", "--seed=1"], totals)
     closing("hlo-fuzz --mode=passes, at most 20 seconds",
@@ -233,7 +234,7 @@ def fuzz(build, totals):
             [build / "bin/hlo-fuzz", "--mode=async", "--seconds=20", "--runs=20000", "--seed=1", "--seeds=testdata/run/background.hlo"], totals)
     closing("hlo-fuzz --mode=devices, at most 20 seconds",
             [build / "bin/hlo-fuzz", "--mode=devices", "--seconds=20", "--runs=20000", "--seed=1", "--seeds=testdata/run/devices"], totals)
-    # The same programs every time, and others every day.
+    # Twice: the same programs every time, and others every day.
     for what, seed in (("", 1), (" and the seed of the day", int(time.strftime("%Y%m%d", time.gmtime())))):
         closing(f"hlo-fuzz --mode=platforms, a minute{what}",
                 [build / "bin/hlo-fuzz", "--mode=platforms", "--seconds=60", f"--seed={seed}", "--seeds=testdata/run"], totals)
