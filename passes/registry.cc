@@ -21,7 +21,6 @@ namespace {
 constexpr PassInfo kPasses[] = {
 #define HLO_PASS(name, Class, group, summary) \
   {name,                                      \
-   #Class,                                    \
    PassGroup::group,                          \
    summary,                                   \
    &Make##Class,                              \

@@ -33,7 +33,6 @@ enum class PassGroup {
 
 struct PassInfo {
   std::string_view name;
-  std::string_view class_name;
   PassGroup group;
   std::string_view summary;
   MadePass (*make)(const OptionTexts& options, std::string_view name);

@@ -106,8 +106,6 @@ Decision HasElementwiseAfter(const Instruction& product, const Instruction& fusi
 
 }  // namespace
 
-std::span<const FusionTarget> AllFusionTargets() { return kTargets; }
-
 const FusionTarget* FindFusionTarget(std::string_view name) {
   const auto* const row = std::find_if(std::begin(kTargets), std::end(kTargets),
                                        [&](const FusionTarget& t) { return t.name == name; });

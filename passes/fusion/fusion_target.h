@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -35,9 +34,7 @@ struct FusionTarget {
   int max_operands = 48;
 };
 
-// One row for each code generator.
-std::span<const FusionTarget> AllFusionTargets();
-// Null for no name of a row.
+// The rows, one for each code generator, by name. Null for no name of a row.
 const FusionTarget* FindFusionTarget(std::string_view name);
 absl::StatusOr<const FusionTarget*> GetFusionTarget(std::string_view name);
 
