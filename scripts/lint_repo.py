@@ -158,16 +158,17 @@ def check_columns(lint):
 def check_sources(lint):
     """Functions that nobody sees whole, and switches that do not notice a new value of an enumeration."""
     sources = [name for name in lint.files if pathlib.Path(name).suffix in (".cc", ".h")]
-    enums = set().union(*(lint_source.enumerations(lint_source.blanked(lint.text(name))) for name in sources))
-    for name in sources:
+    blanked = {name: lint_source.blanked(lint.text(name)) for name in sources}
+    enums = set().union(*map(lint_source.enumerations, blanked.values()))
+    values = set().union(*map(lint_source.enumerators, blanked.values()))
+    for name, code in blanked.items():
         if name.endswith("_test.cc"):
             continue
         text = lint.text(name)
-        code = lint_source.blanked(text)
         for first, last in lint_source.functions(code):
             lint.check(last - first < lint_source.MAX_FUNCTION_LINES, f"{name}:{first}",
                        f"a function of {last - first + 1} lines; at most {lint_source.MAX_FUNCTION_LINES}")
-        for line in lint_source.defaults(code, enums):
+        for line in lint_source.defaults(code, enums, values):
             lint.check(False, f"{name}:{line}", "`default:` over an enumeration of ours; name every value, or take a set, a table or `if`")
         for line in lint_source.wide_comments(text):
             lint.check(False, f"{name}:{line}", f"a comment over {lint_source.MAX_COMMENT_COLUMNS} columns")

@@ -50,9 +50,18 @@ def functions(code):
 ENUM = re.compile(r"\benum class (\w+)")
 
 
+ENUM_BODY = re.compile(r"\benum (class )?\w+[^;{()]*\{([^}]*)\}")
+
+
 def enumerations(code):
     """Names of the `enum class`es that a source defines."""
     return set(ENUM.findall(code))
+
+
+def enumerators(code, scoped=True):
+    """Names of the values of the `enum class`es, or of the plain enumerations, that a source defines; not of those that are in a
+    table."""
+    return {value for is_class, body in ENUM_BODY.findall(code) if bool(is_class) == scoped for value in re.findall(r"(?:^|,)\s*(k[A-Z]\w*)", body)}
 
 
 def without_switches(code):
@@ -65,14 +74,24 @@ def without_switches(code):
     return code
 
 
-def defaults(code, enums):
-    """Lines of `default:` in switches over one of `enums`, whose values are spelled kValue. Switches over numbers, characters
-    and the enumerations of others are left alone."""
+def defaults(code, enums, values=frozenset()):
+    """Lines of `default:` in switches over one of `enums`, whose values are spelled kValue; or kValue alone, after `using enum`,
+    where it is one of `values` and the source has no number of that name. Switches over numbers, characters and the enumerations
+    of others are left alone."""
     names = "|".join(sorted(enums))
+    used = re.search(rf"\busing enum (?:\w+::)*(?:{names});", code)
+    numbers = enumerators(code, scoped=False)
+
+    def is_ours(body):
+        if re.search(rf"\bcase (?:\w+::)*(?:{names})::k[A-Z]", body):
+            return True
+        plain = set(re.findall(r"\bcase (k[A-Z]\w*):", body)) - numbers
+        return bool(plain if used else plain & values)
+
     for match in SWITCH.finditer(code):
         body_start = code.index("{", match.end()) + 1
         body = without_switches(code[body_start:closing(code, body_start - 1)])
-        if re.search(rf"\bcase (?:\w+::)*(?:{names})::k[A-Z]", body) and (found := re.search(r"\bdefault:", body)):
+        if (found := re.search(r"\bdefault:", body)) and is_ours(body):
             yield code.count("\n", 0, body_start + found.start()) + 1
 
 

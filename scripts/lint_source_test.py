@@ -8,7 +8,7 @@ import lint_source
 
 def found(text):
     code = lint_source.blanked(text)
-    return list(lint_source.defaults(code, lint_source.enumerations(code)))
+    return list(lint_source.defaults(code, lint_source.enumerations(code), lint_source.enumerators(code)))
 
 
 COLOR = "enum class Color : uint8_t { kRed, kGreen };\n"
@@ -25,6 +25,14 @@ class Defaults(unittest.TestCase):
 
     def test_over_an_enumeration_of_a_namespace(self):
         self.assertEqual(found(COLOR + "switch (c) {\n  case hlo::Color::kRed: break;\n  default: break;\n}\n"), [4])
+
+    def test_over_values_without_their_enumeration(self):
+        switch = "switch (c) {\n  case kRed: break;\n  default: break;\n}\n"
+        self.assertEqual(found(COLOR + "using enum hlo::Color;\n" + switch), [5])
+        self.assertEqual(found(COLOR + switch), [4])  # `using enum` stands in a header
+        self.assertEqual(found("enum class Color {\n  kBlue,\n  kRed = 4,  // warm\n};\n" + switch), [7])
+        self.assertEqual(found(COLOR.replace("kRed", "kBlue") + "constexpr int kRed = 1;\n" + switch), [])
+        self.assertEqual(found(COLOR + "enum Shade { kDark, kRed };\n" + switch), [])
 
     def test_over_numbers_characters_and_the_enumerations_of_others(self):
         for case in ("4", "'x'", "llvm::Intrinsic::fma", "Color::CPPTYPE_BOOL", "Shade::kRed"):

@@ -24,8 +24,11 @@ std::string InOptionsText(const std::string& value, const XlaFlag& flag) {
     case kBool: return value.empty() || value == "true" || value == "1" ? "true" : "false";
     case kEnum: return XlaEnumerator(value, flag.enumerators);
     case kText: return fmt::format("\"{}\"", CEscape(value));
-    default: return value;
+    case kUnknown:
+    case kInt:
+    case kFloat: break;
   }
+  return value;
 }
 
 }  // namespace
