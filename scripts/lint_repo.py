@@ -106,6 +106,18 @@ def box_of(path):
     return best
 
 
+def check_boxes(lint):
+    """Each folder of sources is in a box; a new one of `lib` or `backends` has a row of its own."""
+    folders = {}
+    for name in lint.files:
+        path = pathlib.Path(name)
+        if path.suffix in {".cc", ".h", ".def"} and path.parts[0] in {box.split("/")[0] for box in ALLOWED}:
+            folders.setdefault(str(path.parent), name)
+    for folder, name in folders.items():
+        box = box_of(folder)
+        lint.check(box != "" and (box != "backends" or folder == box), name, f"ALLOWED in scripts/lint_repo.py has no row for `{folder}`")
+
+
 def check_includes(lint):
     pattern = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]')
     for name in lint.files:
@@ -320,7 +332,7 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_columns, check_sources, check_local_names, check_hidden_functions, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families,
+    for check in (check_boxes, check_includes, check_sizes, check_columns, check_sources, check_local_names, check_hidden_functions, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families,
                   check_changed_tests):
         check(lint)
     for finding in lint.findings:
