@@ -13,18 +13,12 @@ bool IsShardyShapeMarker(const Instruction& instruction) {
   return IsCustomCall(instruction, "xla.sdy.LocalToGlobalShape");
 }
 
-// Ends a chain, whose start would be left without an end.
-bool EndsChain(const Instruction& instruction) {
-  constexpr OpcodeSet kEnds = {Opcode::kAsyncDone, Opcode::kAllGatherDone, Opcode::kAllReduceDone,
-                               Opcode::kCollectivePermuteDone, Opcode::kCopyDone};
-  return kEnds.Has(instruction.opcode());
-}
-
 bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) {
   const Shape shape = instruction.shape();
   if (!shape.IsArray() || !shape.IsZeroSized() || shape.has_dynamic_dims()) return false;
   if (instruction.IsConstant() || instruction.has_control_edges()) return false;
-  if (EndsChain(instruction)) return false;
+  // The start of its chain would be left without an end.
+  if (HasTrait(instruction.opcode(), kAsyncDone)) return false;
   if (!instruction.has_uses() && !instruction.is_root()) return false;
   return IsShardyShapeMarker(instruction) || !effects.Of(instruction);
 }
