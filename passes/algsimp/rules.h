@@ -18,7 +18,7 @@ std::span<const Rule> FunctionRules();   // exp, log, power, sqrt, …
 std::span<const Rule> LogicRules();      // and, or, xor, not, compare, select
 std::span<const Rule> OrderRules();      // min, max, clamp
 std::span<const Rule> ConvertRules();    // convert, bitcast-convert, complex, constants
-std::span<const Rule> StructureRules();  // tuples, barriers, collectives, map, sort
+std::span<const Rule> StructureRules();  // tuples, map, sort, copy, custom-call
 std::span<const Rule> ShapeRules();      // broadcast, reshape, reverse
 std::span<const Rule> LateShapeRules();  // reshape, after those that undo what is below it
 std::span<const Rule> TransposeRules();
@@ -30,7 +30,7 @@ std::span<const Rule> LateDynamicSliceRules();  // after DynamicSliceToSliceRule
 std::span<const Rule> ReduceRules();
 std::span<const Rule> LayoutReduceRules();  // for fixed layouts
 std::span<const Rule> ConvolutionRules();
-std::span<const Rule> CollectiveRules();  // all-reduce of constants, barriers
+std::span<const Rule> CollectiveRules();  // collectives of constants, barriers
 std::span<const Rule> BitcastRules();
 std::span<const Rule> GatherScatterRules();
 // Rules that look at dimensions and forget layouts.

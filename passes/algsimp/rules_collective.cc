@@ -1,4 +1,4 @@
-// Rules rooted at all-reduce and reduce-scatter, and for what optimization barriers hold back.
+// Rules rooted at collectives of constants, and for what optimization barriers hold back.
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "passes/algsimp/rules.h"
@@ -8,11 +8,11 @@ namespace hlo::algsimp {
 namespace {
 
 // The constant that a collective of one array gets in every element; null for others.
-const Instruction* SplatOperand(const Instruction* op) {
+Instruction* SplatOperand(const Instruction* op) {
   if (op->operand_count() != 1 || !op->shape().IsArray() || op->has_control_edges() ||
       op->operand(0)->opcode() != Opcode::kBroadcast || op->shape().has_dynamic_dims())
     return nullptr;
-  const Instruction* scalar = op->operand(0)->operand(0);
+  Instruction* scalar = op->operand(0)->operand(0);
   return scalar->IsConstant() && scalar->shape().IsScalar() && !scalar->literal().is_elided()
              ? scalar
              : nullptr;
@@ -27,11 +27,11 @@ bool Chooses(std::optional<Opcode> opcode, ElementType type) {
 // all-reduce(broadcast(c))  =>  broadcast(c) for max and min, broadcast(c * size of
 //     the group) for sums
 Instruction* ReduceOfSplat(Instruction* op, Rewriter& rewriter) {
-  const Instruction* scalar = SplatOperand(op);
+  Instruction* scalar = SplatOperand(op);
   if (scalar == nullptr) return nullptr;
   const ElementType type = scalar->shape().element_type();
   const std::optional<Opcode> opcode = CombinerOpcode(*op->to_apply());
-  if (Chooses(opcode, type)) return BroadcastLike(rewriter, op->operand(0)->operand(0), op);
+  if (Chooses(opcode, type)) return BroadcastLike(rewriter, scalar, op);
   if (opcode != Opcode::kAdd || !(IsInteger(type) || IsFloat(type))) return nullptr;
   const std::optional<int64_t> size = GroupSize(*op);
   if (!size || *size == 0) return nullptr;
@@ -43,6 +43,18 @@ Instruction* ReduceOfSplat(Instruction* op, Rewriter& rewriter) {
     total.SetDouble(0, total.GetDouble() * static_cast<double>(*size));
   }
   return BroadcastLike(rewriter, rewriter.Constant(std::move(total)), op);
+}
+
+// all-gather(broadcast(c))  =>  broadcast(c)
+Instruction* GatherOfSplat(Instruction* op, Rewriter& rewriter) {
+  Instruction* scalar = SplatOperand(op);
+  return scalar == nullptr ? nullptr : BroadcastLike(rewriter, scalar, op);
+}
+
+// all-to-all(broadcast(c))  =>  broadcast(c)
+Instruction* ExchangeOfSplat(Instruction* op, Rewriter&) {
+  if (SplatOperand(op) == nullptr) return nullptr;
+  return Compatible(op->operand(0)->shape(), op->shape()) ? op->operand(0) : nullptr;
 }
 
 // Which elements of a barrier on a tuple must stay: those that are read, tokens, and those that do
@@ -111,6 +123,8 @@ Instruction* BarrierOfUnread(Instruction* barrier, Rewriter& rewriter) {
 }
 
 constexpr Rule kCollectiveRules[] = {
+    {"all-gather-of-splat", Opcode::kAllGather, kExact, GatherOfSplat},
+    {"all-to-all-of-splat", Opcode::kAllToAll, kExact, ExchangeOfSplat},
     {"all-reduce-of-splat", Opcode::kAllReduce, kReassociate, ReduceOfSplat},
     {"reduce-scatter-of-splat", Opcode::kReduceScatter, kReassociate, ReduceOfSplat},
     {"barrier-of-unread", Opcode::kOptimizationBarrier, kExact, BarrierOfUnread},

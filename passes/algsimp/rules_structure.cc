@@ -1,5 +1,4 @@
-// Rules rooted at get-tuple-element, optimization-barrier, map, sort, copy, custom-call
-// and collectives.
+// Rules rooted at get-tuple-element, map, sort, copy and custom-call.
 #include <algorithm>
 
 #include "lib/ir/custom_call.h"
@@ -69,28 +68,6 @@ Instruction* DynamicRoundTrip(Instruction* call, Rewriter&) {
   return padded->operand(0)->shape() == call->shape() ? padded->operand(0) : nullptr;
 }
 
-// ---- collectives of a broadcast scalar ----
-
-Instruction* CollectiveScalar(const Instruction* op) {
-  if (op->operand_count() != 1 || !op->shape().IsArray() || op->has_control_edges() ||
-      op->operand(0)->opcode() != Opcode::kBroadcast)
-    return nullptr;
-  Instruction* scalar = op->operand(0)->operand(0);
-  return scalar->IsConstant() && scalar->shape().IsScalar() && !scalar->literal().is_elided()
-             ? scalar
-             : nullptr;
-}
-
-Instruction* GatherOfSplat(Instruction* op, Rewriter& rewriter) {
-  Instruction* scalar = CollectiveScalar(op);
-  return scalar == nullptr ? nullptr : BroadcastLike(rewriter, scalar, op);
-}
-
-Instruction* ExchangeOfSplat(Instruction* op, Rewriter&) {
-  if (CollectiveScalar(op) == nullptr) return nullptr;
-  return Compatible(op->operand(0)->shape(), op->shape()) ? op->operand(0) : nullptr;
-}
-
 constexpr Rule kStructureRules[] = {
     {"element-of-tuple", Opcode::kGetTupleElement, kExact, ElementOfTuple},
     {"sort-of-one", Opcode::kSort, kExact, SortOfOne},
@@ -98,8 +75,6 @@ constexpr Rule kStructureRules[] = {
     {"copy-of-copy", Opcode::kCopy, kExact, CopyOfCopy},
     {"copy-to-same", Opcode::kCopy, kExact, CopyToSame},
     {"dynamic-round-trip", Opcode::kCustomCall, kExact, DynamicRoundTrip},
-    {"all-gather-of-splat", Opcode::kAllGather, kExact, GatherOfSplat},
-    {"all-to-all-of-splat", Opcode::kAllToAll, kExact, ExchangeOfSplat},
 };
 
 }  // namespace
