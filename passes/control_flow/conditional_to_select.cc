@@ -1,23 +1,12 @@
 #include "passes/control_flow/conditional_to_select.h"
 
-#include "absl/container/flat_hash_map.h"
+#include "lib/analysis/call_graph.h"
 #include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "passes/control_flow/branch_select.h"
 
 namespace hlo {
 namespace {
-
-// How a computation is reached.
-struct Reached {
-  bool per_element = false;
-  bool by_control_flow = false;
-};
-
-bool PassesControl(Opcode opcode) {
-  return opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kCall ||
-         opcode == Opcode::kAsyncStart;
-}
 
 Decision CanSelect(const Instruction& conditional) {
   const bool by_pred = conditional.operand(0)->shape().element_type() == ElementType::kPred;
@@ -32,26 +21,13 @@ Decision CanSelect(const Instruction& conditional) {
 }  // namespace
 
 absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& context) {
-  const std::vector<Computation*> callees_first = context.Computations(module);
-  absl::flat_hash_map<const Computation*, Reached> reached;
-  for (size_t i = callees_first.size(); i-- > 0;) {
-    const Computation& computation = *callees_first[i];
-    Reached& here = reached[&computation];
-    if (computation.is_entry() || computation.callers().empty()) here.by_control_flow = true;
-    const Reached from = here;
-    for (const Instruction* instruction : computation.instructions()) {
-      const bool inherits = PassesControl(instruction->opcode());
-      for (const Computation* callee : instruction->calls()) {
-        Reached& to = reached[callee];
-        to.per_element = to.per_element || !inherits || from.per_element;
-        to.by_control_flow = to.by_control_flow || (inherits && from.by_control_flow);
-      }
-    }
-  }
+  auto& calls = context.analyses().Get<CallGraph>(module);
+  std::vector<Computation*> per_element = context.Computations(module);
+  std::erase_if(per_element, [&](const Computation* c) {
+    return calls.ContextOf(*c) != CallContext::kEmbedded;
+  });
   bool changed = false;
-  for (Computation* computation : callees_first) {
-    const Reached& here = reached[computation];
-    if (!here.per_element || here.by_control_flow) continue;
+  for (Computation* computation : per_element) {
     for (Instruction* conditional : computation->PostOrder()) {
       if (conditional->opcode() != Opcode::kConditional) continue;
       if (const Decision decision = CanSelect(*conditional); !decision) {

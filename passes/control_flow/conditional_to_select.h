@@ -8,9 +8,9 @@
 // collectives and fusions, and what these call. The index is a predicate, or s32 with two branches
 // (all numbers but 0 take the second one).
 //
-// Requires: nothing.  Leaves alone: computations that are also reached by control flow, more than
-// two branches, results that are tuples, branches with side effects, conditionals with control
-// edges. Branch computations that nobody calls any more are left to `dce`.
+// Requires: nothing.  Leaves alone: computations that are also reached by control flow, or not from
+// the entry; more than two branches, results that are tuples, branches with side effects,
+// conditionals with control edges. Branch computations that nobody calls any more go.
 #pragma once
 
 #include "passes/pass.h"
