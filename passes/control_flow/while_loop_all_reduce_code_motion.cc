@@ -7,6 +7,7 @@
 #include "passes/collectives/reorder_reduce_transpose.h"
 #include "passes/control_flow/loop_accumulations.h"
 #include "passes/rewrite.h"
+#include "passes/util/constrained_layout.h"
 #include "passes/util/loop_state.h"
 
 namespace hlo {
@@ -190,13 +191,11 @@ std::vector<Instruction*> LoopsOf(const Computation& body) {
   return loops;
 }
 
-bool ConstrainsLayout(const Computation& body) {
+bool AnySumConstrainsLayout(const Computation& body) {
   const std::vector<Instruction*> all = body.instruction_vector();
-  return std::any_of(all.begin(), all.end(), [](const Instruction* instruction) {
-    return (instruction->opcode() == Opcode::kAllReduce &&
-            instruction->attrs<AllReduceAttrs>().constrain_layout) ||
-           (instruction->opcode() == Opcode::kReduceScatter &&
-            instruction->attrs<ReduceScatterAttrs>().constrain_layout);
+  return std::any_of(all.begin(), all.end(), [](const Instruction* i) {
+    return (i->opcode() == Opcode::kAllReduce || i->opcode() == Opcode::kReduceScatter) &&
+           ConstrainsLayout(*i);
   });
 }
 
@@ -232,7 +231,8 @@ absl::StatusOr<bool> WhileLoopAllReduceCodeMotion::Run(Module& module, PassConte
   // Callees first: what leaves an inner loop may leave the outer one, too.
   for (Computation* body : context.NonFusionComputations(module)) {
     const std::vector<Instruction*> loops = LoopsOf(*body);
-    if (loops.empty() || !body->MayHoldAny(moved_opcodes) || ConstrainsLayout(*body)) continue;
+    if (loops.empty() || !body->MayHoldAny(moved_opcodes) || AnySumConstrainsLayout(*body))
+      continue;
     LoopAccumulations accumulations(
         module, {options_.enable_reduce_scatter, options_.dus_max_size_bytes}, context);
     const std::vector<MovableReduce> moved = accumulations.Find(loops);
