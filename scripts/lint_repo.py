@@ -78,6 +78,8 @@ BANNED = [
     (re.compile(r"\b(?:FIXME|XXX)\b"), "say what is missing as TODO(subject): reason"),
     (re.compile(r"\bTODO\b(?!\([a-z0-9 _-]+\): )"), "write TODO(subject): reason"),
 ]
+# What is left, stays or is hidden may do so behind something; else the word has been taken for `after`, and for `before`.
+BEHIND = re.compile(r"(?<!leave )(?<!left )(?<!stay )(?<!stays )(?<!hidden )\b[Bb]ehind\b|[A-Za-z]Behind|\bBehind[A-Z]")
 SOURCE = {".cc", ".h", ".def", ".py"}
 
 
@@ -240,6 +242,8 @@ def check_words(lint):
             for pattern, why in BANNED:
                 if pattern.search(line):
                     lint.check(False, f"{name}:{number}", why)
+            if name.startswith(("parser/", "passes/")) and BEHIND.search(line):
+                lint.check(False, f"{name}:{number}", "say `after` or `before` instead of `behind`")
         lint.checks += 1
 
 

@@ -111,12 +111,12 @@ Instruction* ConvOfScaled(Instruction* conv, Rewriter& rewriter) {
 
 // The convolution that `x` is made of by what factors pass; null if there is none. Each of them is
 // read once.
-Instruction* ConvBehind(Instruction* x) {
+Instruction* ConvBefore(Instruction* x) {
   if (x->use_count() != 1) return nullptr;
   if (x->opcode() == Opcode::kConvolution) return x;
   if (!LetsFactorsPass(x)) return nullptr;
   for (Instruction* operand : x->operands()) {
-    if (Instruction* conv = ConvBehind(operand)) return conv;
+    if (Instruction* conv = ConvBefore(operand)) return conv;
   }
   return nullptr;
 }
@@ -124,7 +124,7 @@ Instruction* ConvBehind(Instruction* x) {
 Instruction* Replaced(Rewriter& rewriter, Instruction* x, const Instruction* old,
                       Instruction* replacement) {
   if (x == old) return replacement;
-  if (!LetsFactorsPass(x) || ConvBehind(x) != old) return x;
+  if (!LetsFactorsPass(x) || ConvBefore(x) != old) return x;
   std::vector<Instruction*> operands;
   for (Instruction* operand : x->operands())
     operands.push_back(Replaced(rewriter, operand, old, replacement));
@@ -135,7 +135,7 @@ Instruction* Replaced(Rewriter& rewriter, Instruction* x, const Instruction* old
 Instruction* ScaledConv(Instruction* multiply, Rewriter& rewriter) {
   const int side = ScaledOperand(multiply);
   if (side < 0) return nullptr;
-  Instruction* conv = ConvBehind(multiply->operand(side));
+  Instruction* conv = ConvBefore(multiply->operand(side));
   if (conv == nullptr || !IsOfScaledType(conv)) return nullptr;
   const int target = SmallestOf(conv);
   if (target == 2 || ElementsAt(conv, target) >= ElementsAt(conv, 2)) return nullptr;

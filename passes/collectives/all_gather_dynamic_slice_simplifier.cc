@@ -6,7 +6,7 @@ namespace hlo {
 
 bool AllGatherDynamicSliceSimplifier::Matches(const Instruction& slice) const {
   const Instruction& read = *slice.operand(0);
-  const Instruction& gather = *BehindOwnReshape(slice.operand(0));
+  const Instruction& gather = *BeforeOwnReshape(slice.operand(0));
   if (gather.opcode() != Opcode::kAllGather || !gather.shape().IsArray() ||
       gather.attrs<AllGatherAttrs>().constrain_layout)
     return false;
@@ -24,7 +24,7 @@ bool AllGatherDynamicSliceSimplifier::Matches(const Instruction& slice) const {
 
 absl::StatusOr<Instruction*> AllGatherDynamicSliceSimplifier::Expand(Instruction* slice,
                                                                      Rewriter& rewriter) {
-  Instruction* const gather = BehindOwnReshape(slice->operand(0));
+  Instruction* const gather = BeforeOwnReshape(slice->operand(0));
   if (gather == slice->operand(0)) return gather->operand(0);
   return rewriter.Reshape(gather->operand(0), slice->shape().dims());
 }

@@ -5,7 +5,7 @@
 //            r = f32[4,3] concatenate(gte(t, 0), gte(t, 1)), dimensions={0}
 //
 // With `decompose_to_tuple=false` the divided dimension becomes two, of which the first has one
-// place per device, where the rank is below `min_array_rank`; dimensions of size 1 behind them make
+// place per device, where the rank is below `min_array_rank`; dimensions of size 1 after them make
 // up that rank.
 //
 // Requires: nothing.  Leaves alone: all-to-alls of several arrays, with constrained layouts, of

@@ -61,7 +61,7 @@ std::optional<int64_t> DimensionBeforeReshape(const Instruction& reshape, int64_
   return std::nullopt;
 }
 
-Instruction* BehindOwnReshape(Instruction* value) {
+Instruction* BeforeOwnReshape(Instruction* value) {
   const bool is_own = value->opcode() == Opcode::kReshape && value->has_one_user() &&
                       !value->is_root() && !value->has_control_edges() &&
                       !value->shape().has_dynamic_dims();

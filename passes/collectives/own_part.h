@@ -18,7 +18,7 @@ struct OwnPart {
 
 enum class PartsCover {
   kWhole,  // the parts are the whole
-  kFront,  // less than a part may be left over behind them
+  kFront,  // less than a part may be left over after them
 };
 
 // What `slice`, a dynamic-slice, takes of its operand on each device of the module; none when it is
@@ -34,6 +34,6 @@ bool TakesPartsInOrder(const OwnPart& part, const std::vector<std::vector<int64_
 std::optional<int64_t> DimensionBeforeReshape(const Instruction& reshape, int64_t dimension);
 
 // The operand of `value` where that is a reshape with one reader, else `value`.
-Instruction* BehindOwnReshape(Instruction* value);
+Instruction* BeforeOwnReshape(Instruction* value);
 
 }  // namespace hlo

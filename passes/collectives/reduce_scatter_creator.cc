@@ -6,7 +6,7 @@
 namespace hlo {
 namespace {
 
-// `x` without what is left over of `dimension` behind whole parts of `size`.
+// `x` without what is left over of `dimension` after whole parts of `size`.
 Instruction* WholeParts(Instruction* x, int64_t dimension, int64_t size, Rewriter& rewriter) {
   const auto d = static_cast<int>(dimension);
   const int64_t rest = x->shape().dim(d) % size;
@@ -19,7 +19,7 @@ Instruction* WholeParts(Instruction* x, int64_t dimension, int64_t size, Rewrite
 // dynamic-slice(reshape(all-reduce(x)), own place)   =>  reshape(reduce-scatter(x))
 Instruction* ScatterInstead(Instruction* slice, Rewriter& rewriter) {
   Instruction* const read = slice->operand(0);
-  Instruction* const reduce = BehindOwnReshape(read);
+  Instruction* const reduce = BeforeOwnReshape(read);
   if (reduce->opcode() != Opcode::kAllReduce || !reduce->shape().IsArray()) return nullptr;
   PassContext& context = rewriter.context();
   if (!reduce->has_one_user() || reduce->is_root()) {

@@ -18,7 +18,7 @@ struct LoopAccumulations::Path {
   DimVec order;                       // what transposes do, all together
   bool reshapes = false;
 
-  // Adds a transpose behind the others.
+  // Adds a transpose after the others.
   void Transpose(const Instruction& transpose) {
     const DimVec& next = transpose.attrs<TransposeAttrs>().dimensions;
     if (order.empty()) {

@@ -1,4 +1,4 @@
-// Moves collectives of a loop, and what is made of them, behind it, where they are done for all
+// Moves collectives of a loop, and what is made of them, after it, where they are done for all
 // iterations at once.
 //
 //   body: x = f(p); a' = dynamic-update-slice(a, reshape(all-reduce(x)), i)

@@ -109,7 +109,7 @@ class MoveOutOf {
       return whole;
     };
     for (const Use& use : uses) {
-      // A loop around this one finds its own sums only behind elements that are read directly.
+      // A loop around this one finds its own sums only after elements that are read directly.
       if (use.user->opcode() == Opcode::kGetTupleElement && !use.user->has_control_edges()) {
         Instruction* const result = results_[static_cast<size_t>(use.user->tuple_index())];
         use.user->ReplaceAllUsesWith(result);

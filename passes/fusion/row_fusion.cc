@@ -98,7 +98,8 @@ class RowReader {
 
   // Sorts what was read into the result.
   bool Collect() {
-    absl::flat_hash_map<const Instruction*, size_t> levels;  // of reductions behind; looked up only
+    // How many reductions each comes after; looked up only.
+    absl::flat_hash_map<const Instruction*, size_t> levels;
     bool reads_back = false;
     for (const Instruction* i : body_.PostOrder()) {
       const auto read = views_.find(i);

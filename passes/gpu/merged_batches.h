@@ -4,7 +4,7 @@
 //     =>   reshape(dot(f32[6,8,16] reshape(transpose(x)), f32[6,16,4] reshape(y)),
 //                  lhs_batch_dims={0}, rhs_batch_dims={0}, …)
 //
-// The second batch dimension of a side moves behind the first where it is not there already.
+// The second batch dimension of a side moves after the first where it is not there already.
 #pragma once
 
 #include "passes/rewrite.h"

@@ -57,7 +57,7 @@ struct Kind {
   std::string_view target;  // or its beginning
   Role lhs, rhs, result;
 };
-// Also with a graph behind it: `__cudnn$convForwardGraph`.
+// Also with a graph after it: `__cudnn$convForwardGraph`.
 constexpr Kind kForward = {kConvForward, Role::kInput, Role::kKernel, Role::kOutput};
 constexpr Kind kCalls[] = {
     kForward,

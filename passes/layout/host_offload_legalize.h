@@ -8,7 +8,7 @@
 //
 // From each MoveToHost, and each parameter with entry layout S(5), arrays are followed through
 // tuples, loops, barriers, bitcasts and updates; where an update writes them, from the broadcast on
-// that it writes into. Copies on the way go behind MoveToDevice, of slices as well, whose
+// that it writes into. Copies on the way go after MoveToDevice, of slices as well, whose
 // annotation then comes right after them; what updates such an array is copied before it is moved.
 // Where the program returns the array from the host, and no copy can come later, it comes before
 // MoveToHost. A loop that returns to itself MoveToDevice of its own element keeps that with the

@@ -3,7 +3,7 @@
 //   r = f32[3,5]{0,1} reduce(f32[3,4,5]{2,1,0} x, z), dimensions={1}
 //     =>   f32[3,5]{0,1} copy(f32[3,5]{1,0} reduce(x, z))
 //
-// Kernels of reductions write their result as their input lies; a copy does the rest, behind the
+// Kernels of reductions write their result as their input lies; a copy does the rest, after the
 // conversion if that is the only one that reads the result. Of several inputs those that lie
 // otherwise than the first are copied, too.
 //

@@ -23,7 +23,7 @@ Shape NarrowedShape(Shape shape, const Instruction& instruction, int64_t& leaf,
 }
 
 // Everything reads the value converted.
-void ConvertBehind(Instruction* instruction, ElementType type, PassContext& context) {
+void ConvertAfter(Instruction* instruction, ElementType type, PassContext& context) {
   const std::vector<Use> uses(instruction->uses().begin(), instruction->uses().end());
   Rewriter builder(instruction->parent(), context);
   builder.set_origin(instruction);
@@ -40,7 +40,7 @@ void NarrowComparison(Instruction* sort, ElementType low, PassContext& context) 
   for (Instruction* parameter : compare->parameters()) {
     const ElementType high = parameter->shape().element_type();
     parameter->set_shape(parameter->shape().WithElementType(low));
-    ConvertBehind(parameter, high, context);
+    ConvertAfter(parameter, high, context);
   }
   sort->SetCall(0, compare);
 }
@@ -108,13 +108,13 @@ absl::StatusOr<bool> Bfloat16Propagation::Run(Module& module, PassContext& conte
   NarrowPlaces places(context.Computations(module), support, module);
   struct Conversions {
     Instruction* instruction;
-    bool behind = false;
+    bool after = false;
     std::vector<int> operands;
   };
   std::vector<Conversions> conversions;
   for (Instruction* instruction : places.order()) {
     Conversions& needed =
-        conversions.emplace_back(instruction, places.NeedsConversionBehind(*instruction));
+        conversions.emplace_back(instruction, places.NeedsConversionAfter(*instruction));
     for (int i = 0; i < instruction->operand_count(); ++i)
       if (places.NeedsConversionOf(*instruction, i)) needed.operands.push_back(i);
   }
@@ -126,13 +126,13 @@ absl::StatusOr<bool> Bfloat16Propagation::Run(Module& module, PassContext& conte
         NarrowedShape(instruction->shape(), *instruction, leaf, places, support.low());
     if (shape == instruction->shape()) continue;
     context.Passed(*instruction, "is only read rounded to {}", Text(support.low()));
-    if (!needed.behind) RETURN_IF_ERROR(Narrow(instruction, shape, support.low(), context));
+    if (!needed.after) RETURN_IF_ERROR(Narrow(instruction, shape, support.low(), context));
     context.Count("narrowed");
     changed = true;
   }
   if (!changed) return false;
   for (const Conversions& needed : conversions) {
-    if (needed.behind) ConvertBehind(needed.instruction, support.low(), context);
+    if (needed.after) ConvertAfter(needed.instruction, support.low(), context);
     ConvertBetween(needed.instruction, needed.operands, support.low(), context);
   }
   for (Instruction* convert : places.order()) {

@@ -42,7 +42,7 @@ bool IsPlainStep(const Instruction& step) {
          kAsyncOps.Has(step.uses()[0].user->opcode());
 }
 
-// A conversion behind what is changed in place would make a copy of it.
+// A conversion after what is changed in place would make a copy of it.
 bool EndsInPlace(const Instruction& root) {
   const std::vector<Instruction*> ends = root.operand_vector();
   return InPlaceOperand(root.opcode()) >= 0 ||
@@ -133,7 +133,7 @@ bool NarrowPlaces::IsNarrow(const Instruction& instruction, int64_t leaf) {
   return it != first_.end() && !wide_[Find(it->second + static_cast<size_t>(leaf))];
 }
 
-bool NarrowPlaces::NeedsConversionBehind(const Instruction& instruction) {
+bool NarrowPlaces::NeedsConversionAfter(const Instruction& instruction) {
   return MayBeConverted(instruction) && IsNarrow(instruction, 0) && !CanGive(instruction);
 }
 
@@ -144,7 +144,7 @@ bool NarrowPlaces::NeedsConversionOf(const Instruction& instruction, int i) {
     return false;
   const int64_t leaf = instruction.shape().IsTuple() ? i : 0;
   return instruction.opcode() != Opcode::kConvert && KeepsEach(instruction) &&
-         !Mixes(instruction) && IsNarrow(instruction, leaf) && !NeedsConversionBehind(instruction);
+         !Mixes(instruction) && IsNarrow(instruction, leaf) && !NeedsConversionAfter(instruction);
 }
 
 // ---- places ----

@@ -30,7 +30,7 @@ class NarrowPlaces {
   // Whether leaf `leaf` of the result is f32 and to be bf16.
   bool IsNarrow(const Instruction& instruction, int64_t leaf);
   // The result, an array, is to be bf16, but the operation gives f32: it is to be converted.
-  bool NeedsConversionBehind(const Instruction& instruction);
+  bool NeedsConversionAfter(const Instruction& instruction);
   // Operand `i`, an array, stays f32, but the operation takes bf16.
   bool NeedsConversionOf(const Instruction& instruction, int i);
 

@@ -163,8 +163,8 @@ absl::Status IsOfAnother(const Instruction& between, const SchedulingAnnotation&
                between.name(), group.ToString(), other.ToString());
 }
 
-// Where `value` comes out of the tuple `user` again, or of a barrier behind that; `user` otherwise.
-Instruction* BehindTuple(const Instruction* value, Instruction* user) {
+// Where `value` comes out of the tuple `user` again, or of a barrier after that; `user` otherwise.
+Instruction* AfterTuple(const Instruction* value, Instruction* user) {
   if (user->opcode() != Opcode::kTuple || user->uses().empty()) return user;
   const std::vector<Instruction*> readers = user->users();
   const Instruction* source = user;
@@ -414,7 +414,7 @@ class Legalizer {
       for (Instruction* next : Neighbours(*top, /*after=*/true)) {
         if (options_.skip_opt_barriers) {
           if (next->opcode() == Opcode::kOptimizationBarrier) continue;
-          next = BehindTuple(top, next);
+          next = AfterTuple(top, next);
         }
         ASSIGN_OR_RETURN(const bool returns, is_inside(*next));
         if (returns) return top;

@@ -22,7 +22,7 @@
 //   8. What lies between two members otherwise is an error, or joins with `propagate_annotation`; if
 //      it is of another group, that is an error. `check_non_mitigatable_gap_only` looks for such
 //      errors alone. With `deannotate_unsupported_groups` the group goes instead of an error.
-//      `skip_opt_barriers`: ways through a tuple, and a barrier behind it, lead from an operand to
+//      `skip_opt_barriers`: ways through a tuple, and a barrier after it, lead from an operand to
 //      its get-tuple-element; other barriers end them.
 //
 // A group is one in each computation; what goes by 8 goes in all.

@@ -6,7 +6,7 @@
 //   xla.sdy.manual_axes        #sdy<manual_axes{\"a\"}>
 //   xla.sdy.sharding_group_id  21 : i64
 //
-// Quotation marks may stand behind a backslash. Errors name the character and what was expected;
+// Quotation marks may stand after a backslash. Errors name the character and what was expected;
 // they have no place, since attributes have none.
 #pragma once
 

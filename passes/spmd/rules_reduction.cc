@@ -67,7 +67,7 @@ absl::StatusOr<Parts> DivideReduce(Partitioner& partitioner, const Instruction& 
     if (!may_run) continue;
     RunningDim dim = RunsAlong(old, 0, d, result);
     for (int i = 1; i < inputs; ++i) dim.in[static_cast<size_t>(i)] = d;
-    // Of equal elements a region may choose the last one: nothing is put behind them.
+    // Of equal elements a region may choose the last one: nothing is put after them.
     if (is_summed && inputs > 1) dim.groups = size;
     op.dims.push_back(std::move(dim));
   }

@@ -52,7 +52,7 @@ double FoldedElements(const Instruction& x) {
 }
 
 // How many times the noise of one operation a value gets. Equal terms are rounded in one direction:
-// what that makes of a fold grows with its length, and past this one leaves the noise behind.
+// what that makes of a fold grows with its length, and past this one outgrows the noise.
 double TimesNoise(const Instruction& x) {
   constexpr double kLength = 1024;
   return std::max(1.0, FoldedElements(x) / kLength);
