@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/builder.h"
-#include "passes/layout_copy.h"
+#include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {

@@ -8,9 +8,9 @@
 #include "lib/ir/builder.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_limits.h"
-#include "passes/layout_copy.h"
 #include "passes/util/background_calls.h"
 #include "passes/util/frontend_attribute.h"
+#include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {

@@ -9,11 +9,11 @@
 #include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
-#include "passes/layout_copy.h"
 #include "passes/simplify/dce.h"
 #include "passes/util/caller_sharding.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/growth_limit.h"
+#include "passes/util/layout_copy.h"
 #include "passes/util/origins.h"
 
 namespace hlo {

@@ -3,7 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/outline.h"
-#include "passes/layout_copy.h"
+#include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {

@@ -5,7 +5,7 @@
 #include "lib/analysis/call_graph.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/opcode_groups.h"
-#include "passes/layout_copy.h"
+#include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {

@@ -9,8 +9,8 @@
 #include "lib/ir/builder.h"
 #include "passes/layout/host_buffers.h"
 #include "passes/layout/host_walk.h"
-#include "passes/layout_copy.h"
 #include "passes/simplify/cse.h"
+#include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {

@@ -6,7 +6,7 @@
 #include "lib/analysis/forwarding.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/entry_info.h"
-#include "passes/layout_copy.h"
+#include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {

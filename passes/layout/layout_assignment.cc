@@ -14,8 +14,8 @@
 #include "passes/layout/layout_constraints.h"
 #include "passes/layout/layout_preferences.h"
 #include "passes/layout/literal_layout.h"
-#include "passes/layout_copy.h"
 #include "passes/util/constrained_layout.h"
+#include "passes/util/layout_copy.h"
 #include "passes/util/own_computations.h"
 
 namespace hlo {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/layout_copy.h"
+#include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {

@@ -6,8 +6,8 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/compare.h"
 #include "lib/support/hash.h"
-#include "passes/layout_copy.h"
 #include "passes/util/frontend_attribute.h"
+#include "passes/util/layout_copy.h"
 #include "passes/util/origins.h"
 
 namespace hlo {

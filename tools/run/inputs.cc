@@ -166,7 +166,7 @@ size_t EndOfLiteral(std::string_view text, size_t at) {
 }
 
 // Where the braces of "f32[2]{1, 2}" begin, which are values as nothing else is given; npos where
-// there are none behind the dimensions, or more.
+// there are none after the dimensions, or more.
 size_t OnlyBraces(std::string_view text) {
   const size_t braces = text.find("]{");
   if (text.starts_with('(') || braces == std::string_view::npos) return std::string_view::npos;

@@ -22,7 +22,7 @@ enum class OldFlag : uint8_t {
   kDrop,     // means nothing here; with its value
   kSwitch,   // a truth value: true gives `words`
   kInverse,  // false gives `words`
-  kValue,    // `words` with the value behind them
+  kValue,    // `words` with the value after them
   kRefuse,   // `words` says what to do instead
 };
 

@@ -13,7 +13,7 @@
 #include "lib/support/status.h"
 #include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
-#include "passes/layout_copy.h"
+#include "passes/util/layout_copy.h"
 #include "tools/support/runnable.h"
 
 namespace hlo {

@@ -1,4 +1,4 @@
-#include "passes/layout_copy.h"
+#include "passes/util/layout_copy.h"
 
 #include "lib/support/check.h"
 
