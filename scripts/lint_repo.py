@@ -242,7 +242,7 @@ def check_words(lint):
             for pattern, why in BANNED:
                 if pattern.search(line):
                     lint.check(False, f"{name}:{number}", why)
-            if name.startswith(("parser/", "passes/")) and BEHIND.search(line):
+            if name.startswith(("parser/", "passes/", "tools/")) and BEHIND.search(line):
                 lint.check(False, f"{name}:{number}", "say `after` or `before` instead of `behind`")
         lint.checks += 1
 

@@ -73,7 +73,8 @@ bool HasOtherForm(const Instruction& instruction) {
 absl::Status WriteOtherForms(Module& module) {
   PassContext context;
   RETURN_IF_ERROR(RunPipelineText("batchnorm_expander", module, context).status());
-  for (Computation* computation : module.computations()) {
+  const std::vector<Computation*> computations = module.computations();  // regions come in
+  for (Computation* computation : computations) {
     std::vector<Instruction*> instructions;
     for (Instruction* instruction : computation->instructions())
       instructions.push_back(instruction);

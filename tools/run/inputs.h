@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module,
 // All literals of a text, one after the other: "f32[2] {1, 2} s32[] 3"; `//` and `#` start
 // comments.
 absl::StatusOr<std::vector<Literal>> ParseLiterals(const std::string& text);
-// The literal of "SHAPE VALUE". Behind a blank braces are values, never a layout: "f32[2] {1, 2}".
+// The literal of "SHAPE VALUE". After a blank braces are values, never a layout: "f32[2] {1, 2}".
 absl::StatusOr<Literal> ParseShapeAndLiteral(std::string_view text);
 // The literals of one word as described above; npz members are found by the names of the
 // leaves, or else by their numbers.

@@ -5,9 +5,8 @@
 #include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
-#include "passes/buffers/buffers_to_arrays.h"
 #include "tools/run/auto_tolerance.h"
-#include "tools/support/leaves.h"
+#include "tools/support/rounded_types.h"
 
 namespace hlo {
 namespace {
@@ -77,11 +76,7 @@ std::string ToleranceMistake(const std::string& text) {
 
 absl::StatusOr<std::vector<OutputRule>> OutputRules(const ToolOptions& options,
                                                     const Module& module) {
-  std::vector<ElementType> types;
-  ForEachLeaf(WithoutBuffers(module.entry()->root()->shape()),
-              [&types](Shape leaf, const ShapeIndex&) {
-                if (leaf.IsArray()) types.push_back(leaf.element_type());
-              });
+  const std::vector<ElementType> types = RoundedTypes(module);
   std::vector<OutputRule> rules(types.size());
   std::vector<double> errors;
   if (options.has_tolerance()) {

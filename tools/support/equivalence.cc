@@ -13,6 +13,7 @@
 #include "passes/registry.h"
 #include "passes/spmd/device_parts.h"
 #include "tools/support/compare_values.h"
+#include "tools/support/rounded_types.h"
 #include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
 
@@ -92,24 +93,26 @@ Literal WithSpecialsOf(const Literal& expected, Literal actual) {
   return actual;
 }
 
+// `types`: as RoundedTypes says.
 std::string OutputDifference(const Literal& actual, const Literal& expected, RuleSafety safety,
-                             const std::optional<Tolerance>& tolerance) {
+                             const std::optional<Tolerance>& tolerance,
+                             const std::vector<ElementType>& types) {
   const std::vector<Literal> now = ArrayLeaves(actual);
   const std::vector<Literal> before = ArrayLeaves(expected);
   if (now.size() != before.size())
     return fmt::format("{} outputs, there were {}", now.size(), before.size());
   for (size_t i = 0; i < now.size(); ++i) {
-    const ElementType type = now[i].element_type();
     std::string difference;
     if (!Compatible(now[i].shape(), before[i].shape())) {
       difference = fmt::format("the shape was `{}`", before[i].shape());
     } else if (tolerance) {
       difference = ToleranceDifference(now[i], before[i], *tolerance);
     } else if (safety == kReassociate) {
-      difference = ToleranceDifference(now[i], before[i], DefaultTolerance(type));
+      const Tolerance by_type =
+          DefaultTolerance(i < types.size() ? types[i] : now[i].element_type());
+      difference = ToleranceDifference(now[i], before[i], by_type);
       if (!difference.empty()) {
-        difference = ToleranceDifference(WithSpecialsOf(before[i], now[i]), before[i],
-                                         DefaultTolerance(type));
+        difference = ToleranceDifference(WithSpecialsOf(before[i], now[i]), before[i], by_type);
       }
     } else {
       difference = ExactDifference(now[i], before[i], safety);
@@ -197,6 +200,7 @@ absl::StatusOr<ReferenceRuns> ReferenceRuns::Make(const Module& module,
   RETURN_IF_ERROR(VerifyRunnable(module));
   ReferenceRuns result;
   result.options_ = options;
+  result.types_ = RoundedTypes(module);
   result.runs_.resize(static_cast<size_t>(options.seeds));
   const auto run_seed = [&](size_t i) -> absl::Status {
     SeedRun& run = result.runs_[i];
@@ -227,8 +231,8 @@ absl::StatusOr<std::string> ReferenceRuns::CompareRuns(const Module& module, Rul
     if (results.size() != run.results.size())
       return fmt::format("runs on {} devices, not on {}", results.size(), run.results.size());
     for (size_t device = 0; device < results.size(); ++device) {
-      const std::string difference =
-          OutputDifference(results[device], run.results[device], safety, options_.tolerance);
+      const std::string difference = OutputDifference(results[device], run.results[device], safety,
+                                                      options_.tolerance, types_);
       if (difference.empty()) continue;
       const std::string where =
           results.size() > 1 ? fmt::format(", device {}", device) : std::string();

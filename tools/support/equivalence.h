@@ -71,6 +71,7 @@ class ReferenceRuns {
 
   EquivalenceOptions options_;
   std::vector<SeedRun> runs_;
+  std::vector<ElementType> types_;  // of the outputs (rounded_types.h)
 };
 
 // How much the results of these passes may change in all.
