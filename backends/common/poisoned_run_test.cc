@@ -106,7 +106,7 @@ Compared CheckProgram(const std::string& text, std::string_view passes) {
   if (!parsed.ok()) return {.why = "no module"};
   Module& module = **parsed;
   PassContext context;
-  if (!Verify(module, VerifierOptions()).ok() || !MeaningWarnings(module).empty())
+  if (!Verify(module, VerifierOptions()).ok() || !VerifyMeaning(module).ok())
     return {.why = "no meaning"};
   // Also where nothing runs beside it.
   for (Instruction* start : AsyncStarts(module))

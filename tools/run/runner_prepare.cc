@@ -13,6 +13,7 @@
 #include "lib/support/time_trace.h"
 #include "passes/buffers/buffers_to_arrays.h"
 #include "passes/pass_manager.h"
+#include "passes/spmd/device_parts.h"
 #include "tools/run/inputs.h"
 #include "tools/run/refusals.h"
 #include "tools/run/runner.h"
@@ -95,11 +96,13 @@ void Runner::NoteUndivided(int64_t partitions) const {
   if (divided == nullptr) return;
   Note(fmt::format(
       "hlo-run: note: shardings divide `{}` and perhaps others among {} partitions, but one "
-      "device computes the whole; --spmd runs them all\n",
-      divided->name(), partitions));
+      "device computes the whole; --spmd {}\n",
+      divided->name(), partitions,
+      options_.single_shard.empty() ? "runs them all" : "gives it its part"));
 }
 
 absl::Status Runner::KeepDevice() {
+  if (!options_.spmd && !IsPartitioned(*module_)) NoteUndivided(module_->config().num_partitions);
   ASSIGN_OR_RETURN(const int64_t replaced,
                    KeepSingleShard(*module_, std::stoll(options_.single_shard)));
   Note(fmt::format(
