@@ -122,10 +122,17 @@ class LoopSimplifier {
       }
     }
     std::vector<bool> keep;
-    for (int64_t i = 0; i < count(); ++i) keep.push_back(same[static_cast<size_t>(i)] == i);
+    std::vector<Instruction*> unchanging;  // null: it changes
+    for (int64_t i = 0; i < count(); ++i) {
+      keep.push_back(same[static_cast<size_t>(i)] == i);
+      unchanging.push_back(PassesThrough(i) ? init(i) : nullptr);
+    }
     return Drop(keep, "repeated elements",
-                [&](Builder&, int64_t i, const std::function<Instruction*(int64_t)>& read) {
-                  return read(same[static_cast<size_t>(i)]);
+                [&](Builder& builder, int64_t i, const std::function<Instruction*(int64_t)>& read) {
+                  Instruction* const before = unchanging[static_cast<size_t>(i)];
+                  const bool is_after = builder.computation() == loop_->parent();
+                  return is_after && before != nullptr ? before
+                                                       : read(same[static_cast<size_t>(i)]);
                 });
   }
 

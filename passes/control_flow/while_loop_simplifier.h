@@ -5,7 +5,7 @@
 //
 // In this order, for each loop; after the first of 1 to 5 that does something the loop is left
 // for the next run:
-//   1. Elements that always are equal become one.
+//   1. Elements that always are equal become one; those that pass through are read before the loop.
 //   2. Tuples inside the state are flattened.
 //   3. Elements that nothing needs go; those that only pass through are read before the loop.
 //   4. Elements that are the same constant before and after each iteration become that constant.
