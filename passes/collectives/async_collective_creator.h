@@ -15,6 +15,7 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
@@ -28,9 +29,9 @@ struct AsyncCollectiveCreatorOptions {
   bool convert_ragged_all_to_all = true;
   bool convert_collective_fusion = false;
   bool use_generic_async_start_done = false;
-  int64_t all_reduce_min_threshold_in_bytes = 0;
-  int64_t all_gather_min_threshold_in_bytes = 0;
-  int64_t reduce_scatter_min_threshold_in_bytes = 0;
+  IntIn<0> all_reduce_min_threshold_in_bytes{0};
+  IntIn<0> all_gather_min_threshold_in_bytes{0};
+  IntIn<0> reduce_scatter_min_threshold_in_bytes{0};
 
   static auto Fields() {
     using O = AsyncCollectiveCreatorOptions;

@@ -43,22 +43,23 @@
 #include <string>
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct LatencyHidingSchedulerOptions {
   int64_t memory_limit_bytes = 0;
   std::string platform;
-  int64_t all_gather_overlap_limit = 1;
-  int64_t all_reduce_overlap_limit = 1;
-  int64_t all_to_all_overlap_limit = 1;
-  int64_t collective_broadcast_overlap_limit = 1;
-  int64_t collective_permute_overlap_limit = 1;
-  int64_t copy_overlap_limit = 1;
-  int64_t ragged_all_to_all_overlap_limit = 1;
-  int64_t reduce_scatter_overlap_limit = 1;
-  int64_t send_recv_overlap_limit = 1;
-  int64_t send_recv_host_overlap_limit = 1;
+  IntIn<0> all_gather_overlap_limit{1};
+  IntIn<0> all_reduce_overlap_limit{1};
+  IntIn<0> all_to_all_overlap_limit{1};
+  IntIn<0> collective_broadcast_overlap_limit{1};
+  IntIn<0> collective_permute_overlap_limit{1};
+  IntIn<0> copy_overlap_limit{1};
+  IntIn<0> ragged_all_to_all_overlap_limit{1};
+  IntIn<0> reduce_scatter_overlap_limit{1};
+  IntIn<0> send_recv_overlap_limit{1};
+  IntIn<0> send_recv_host_overlap_limit{1};
   int64_t rerun = 0;
   bool schedule_send_recvs = false;
   bool force_send_recv_to_use_same_resource = false;
