@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "lib/ir/async_chain.h"
 #include "lib/support/status.h"
+#include "passes/control_flow/call_inliner.h"
+#include "passes/expander.h"
+#include "passes/fusion/fuse.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/ptx_call.h"
 
@@ -19,20 +23,77 @@ bool SeesRowMajor(const Instruction& call) {
          });
 }
 
-}  // namespace
-
-bool LibraryCallExpander::Matches(const Instruction& instruction) const {
-  if (options_.keep_ptx && IsPtxCall(instruction)) return !SeesRowMajor(instruction);
-  return FindLibraryCall(instruction) != nullptr || WhyNoMeaning(instruction) != nullptr;
+bool IsOfLibrary(const Instruction& call) {
+  return FindLibraryCall(call) != nullptr || WhyNoMeaning(call) != nullptr;
 }
 
-absl::StatusOr<Instruction*> LibraryCallExpander::Expand(Instruction* call, Rewriter& rewriter) {
-  if (options_.keep_ptx && IsPtxCall(*call)) {
-    return Unsupported(call->loc(), "`{}` is a kernel in PTX whose arrays are not all row-major",
-                       call->name());
+class CallExpander final : public ExpanderPass {
+ public:
+  static constexpr RuleSafety kSafety = LibraryCallExpander::kSafety;
+  explicit CallExpander(LibraryCallExpander::Options options) : options_(options) {}
+
+ protected:
+  OpcodeSet Roots() const override { return {Opcode::kCustomCall}; }
+
+  bool Matches(const Instruction& call) const override {
+    if (options_.keep_ptx && IsPtxCall(call)) return !SeesRowMajor(call);
+    return IsOfLibrary(call);
   }
-  if (WhyNoMeaning(*call) != nullptr) return RefuseCall(*call);
-  return PlainHloOf(*FindLibraryCall(*call), *call, rewriter);
+
+  absl::StatusOr<Instruction*> Expand(Instruction* call, Rewriter& rewriter) override {
+    if (options_.keep_ptx && IsPtxCall(*call)) {
+      return Unsupported(call->loc(), "`{}` is a kernel in PTX whose arrays are not all row-major",
+                         call->name());
+    }
+    if (WhyNoMeaning(*call) != nullptr) return RefuseCall(*call);
+    return PlainHloOf(*FindLibraryCall(*call), *call, rewriter);
+  }
+
+ private:
+  LibraryCallExpander::Options options_;
+};
+
+// In the body or in fusions there.
+bool HoldsCall(const Instruction& fusion) {
+  for (const Instruction* inner : fusion.fused_computation()->instructions()) {
+    const bool holds = inner->IsFusion()
+                           ? HoldsCall(*inner)
+                           : inner->opcode() == Opcode::kCustomCall && IsOfLibrary(*inner);
+    if (holds) return true;
+  }
+  return false;
+}
+
+// Once; what stands in the place of a fusion may be fusions.
+absl::StatusOr<bool> TakeApartFusions(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module)) {
+    if (IsAsyncBody(*computation)) continue;  // it may hold nothing but the fusion
+    InlinedInstructions inlined;
+    for (Instruction* fusion : computation->SequenceOrPostOrder()) {
+      if (!fusion->IsFusion() || !HoldsCall(*fusion)) continue;
+      if (!context.MayRewrite()) break;
+      context.Passed(*fusion, "taken apart for the call of a library in it");
+      context.Count("taken apart");
+      Unfuse(fusion, &inlined);
+      changed = true;
+    }
+    if (!inlined.empty()) ReplaceInSchedule(*computation, inlined);
+  }
+  if (changed) module.RemoveUnusedComputations();
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> LibraryCallExpander::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (bool again = true; again;) {
+    ASSIGN_OR_RETURN(again, TakeApartFusions(module, context));
+    changed |= again;
+  }
+  ASSIGN_OR_RETURN(const bool expanded, RunPart(CallExpander(options_), module, context));
+  return changed || expanded;
 }
 
 HLO_DEFINE_PASS(LibraryCallExpander)

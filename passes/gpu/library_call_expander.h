@@ -11,11 +11,15 @@
 // for cuDNN in text, cannot be written as HLO: they are refused. With `keep_ptx` the former are
 // left to a platform that runs them, if all their arrays are row-major.
 //
-// Requires: nothing.  Ensures: no call of that table is left outside of fusions.
+// A fusion with such a call in it, which dumps have around a product and the slices that it reads and
+// writes, is taken apart first: its instructions stand in its place.
+//
+// Requires: nothing.  Ensures: no call of that table is left outside of asynchronous computations
+// that hold a fusion.
 // Leaves alone: other custom calls. Calls that do not fit the table are located errors.
 #pragma once
 
-#include "passes/expander.h"
+#include "passes/pass.h"
 
 namespace hlo {
 
@@ -26,16 +30,12 @@ struct LibraryCallExpanderOptions {
   }
 };
 
-class LibraryCallExpander final : public ExpanderPass {
+class LibraryCallExpander final : public Pass {
  public:
   using Options = LibraryCallExpanderOptions;
   static constexpr RuleSafety kSafety = kReassociate;
   explicit LibraryCallExpander(Options options = {}) : options_(options) {}
-
- protected:
-  OpcodeSet Roots() const override { return {Opcode::kCustomCall}; }
-  bool Matches(const Instruction& instruction) const override;
-  absl::StatusOr<Instruction*> Expand(Instruction* call, Rewriter& rewriter) override;
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
   Options options_;
