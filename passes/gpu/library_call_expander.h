@@ -11,8 +11,8 @@
 // for cuDNN in text, cannot be written as HLO: they are refused. With `keep_ptx` the former are
 // left to a platform that runs them, if all their arrays are row-major.
 //
-// A fusion with such a call in it, which dumps have around a product and the slices that it reads and
-// writes, is taken apart first: its instructions stand in its place.
+// A fusion with such a call in it, which dumps have around a product and the slices that it reads
+// and writes, is taken apart first: its instructions stand in its place.
 //
 // Requires: nothing.  Ensures: no call of that table is left outside of asynchronous computations
 // that hold a fusion.

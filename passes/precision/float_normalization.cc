@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/region.h"
@@ -255,6 +256,11 @@ class Normalizer {
     if (!HasLow(instruction.shape()) &&
         std::none_of(instruction.operands().begin(), instruction.operands().end(),
                      [&](const Instruction* operand) { return HasLow(operand->shape()); }))
+      return false;
+    // What is under way is handed on as it is.
+    if (absl::c_any_of(instruction.operands(), [](const Instruction* operand) {
+          return HasTrait(operand->opcode(), kAsyncStart);
+        }))
       return false;
     if (effects_.Of(instruction)) {
       context_.Missed(instruction, "it has side effects");

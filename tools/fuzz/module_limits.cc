@@ -227,7 +227,7 @@ bool SortsUnlikeArrays(const Instruction& sort) {
 
 bool ShowsAfterEnd(const Instruction& instruction) {
   constexpr OpcodeSet kReadsPlaces = {Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
-                                      Opcode::kGather, Opcode::kSlice};
+                                      Opcode::kGather, Opcode::kScatter, Opcode::kSlice};
   constexpr OpcodeSet kMayBeStatic = {Opcode::kConvolution, Opcode::kDot, Opcode::kGetDimensionSize,
                                       Opcode::kGetTupleElement, Opcode::kReduce};
   const Opcode opcode = instruction.opcode();
