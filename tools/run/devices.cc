@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "lib/ir/any_instruction.h"
 #include "lib/ops/opcode_set.h"
@@ -87,11 +88,23 @@ std::string DeviceFolder(const std::string& directory, const DeviceMesh& mesh, i
   return mesh.devices() == 1 ? directory : fmt::format("{}/device{}", directory, device);
 }
 
+std::string DeviceFile(const std::string& path, const DeviceMesh& mesh, int64_t device) {
+  if (mesh.devices() == 1) return path;
+  const std::filesystem::path name = path;
+  return fmt::format("{}.device{}{}", std::filesystem::path(name).replace_extension().string(),
+                     device, name.extension().string());
+}
+
 absl::StatusOr<std::string> FolderToRead(const std::string& directory, const DeviceMesh& mesh,
                                          int64_t device) {
   const auto has_folder_of = [&](int64_t other) {
     return IsFolder(fmt::format("{}/device{}", directory, other));
   };
+  std::error_code ignored;
+  const std::string file = DeviceFile(directory, mesh, device);
+  if (!directory.empty() && !std::filesystem::exists(directory, ignored) &&
+      std::filesystem::exists(file, ignored))
+    return file;
   if (directory.empty() || (!has_folder_of(0) && !has_folder_of(device))) return directory;
   if (has_folder_of(mesh.devices())) {
     return Error("`{}/device{}` is of one device more than the run has: {}", directory,

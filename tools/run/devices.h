@@ -35,7 +35,10 @@ std::string DeviceName(const DeviceMesh& mesh, int64_t device);
 std::string DeviceHeading(const DeviceMesh& mesh, int64_t device);
 // DIR/device3, or DIR for a single device.
 std::string DeviceFolder(const std::string& directory, const DeviceMesh& mesh, int64_t device);
-// The same for a folder that is read: DIR where it holds nothing for single devices.
+// a.device3.npy of a.npy, or a.npy for a single device.
+std::string DeviceFile(const std::string& path, const DeviceMesh& mesh, int64_t device);
+// The same for a folder that is read: DIR where it holds nothing for single devices. For a file,
+// where there are only those of devices, that of the device.
 absl::StatusOr<std::string> FolderToRead(const std::string& directory, const DeviceMesh& mesh,
                                          int64_t device);
 

@@ -8,6 +8,7 @@
 #include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "tools/run/devices.h"
 #include "tools/run/npy.h"
 #include "tools/run/value_words.h"
 #include "tools/support/leaves.h"
@@ -63,12 +64,6 @@ absl::StatusOr<std::string> TextOf(const OutputFile& file, const Literal& result
   return text;
 }
 
-std::string PathOf(const OutputFile& file, const DeviceMesh& mesh, size_t device) {
-  if (mesh.devices() == 1) return file.path;
-  const size_t stem = file.path.size() - file.end.size();
-  return fmt::format("{}.device{}{}", file.path.substr(0, stem), device, file.end);
-}
-
 }  // namespace
 
 std::string OutputFileMistake(const std::string& word) {
@@ -108,7 +103,7 @@ absl::Status WriteOutputFiles(const std::vector<std::string>& words,
       if (file.end.empty()) {
         WriteStdout(text);
       } else {
-        RETURN_IF_ERROR(files.Add(PathOf(file, mesh, device), text));
+        RETURN_IF_ERROR(files.Add(DeviceFile(file.path, mesh, static_cast<int64_t>(device)), text));
       }
     }
   }
