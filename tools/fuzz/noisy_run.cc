@@ -64,9 +64,11 @@ Literal NoiseFor(Shape shape, double times, NoisyRun& run) {
   const double size = times * run.sign * NoiseOf(shape.element_type());
   // Of many sizes, so that what is added twice does not cancel, and with all digits, so that zero
   // becomes a number each part of whose bits is another.
+  const bool is_wide = ComponentType(shape.element_type()) == ElementType::kF64;
+  const int bits = is_wide ? 53 : 24;
   const auto draw = [&] {
-    const auto digits = static_cast<double>(2 * random.Below(1 << 22) + 1);
-    const double number = size * (random.OneIn(2) ? 1 : -1) * (0.5 + digits * 0x1p-24);
+    const auto digits = static_cast<double>(2 * random.Below(uint64_t{1} << (bits - 2)) + 1);
+    const double number = size * (random.OneIn(2) ? 1 : -1) * (0.5 + std::ldexp(digits, -bits));
     // What is left of sums that cancel has any exponent.
     return run.varies ? std::ldexp(number, -static_cast<int>(random.Below(24))) : number;
   };
