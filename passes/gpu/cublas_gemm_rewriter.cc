@@ -444,8 +444,9 @@ class GemmRewriter {
     b.set_origin(add);
     if (vector != nullptr) {
       config.config.epilogue = GemmEpilogue::kBias;
-      const int64_t size = product.is_whole() ? vector->shape().dim(0) : gemm.shape().dims().back();
-      Instruction* const bias = PaddedVector(vector, size, b);
+      const Shape whole = gemm.shape().WithMissingLayoutsFilled();
+      const auto minor = static_cast<int>(whole.layout().minor_to_major[0]);
+      Instruction* const bias = PaddedVector(vector, whole.dim(minor), b);
       Replace(add, product.Of(WithOperand(gemm, gemm.operand_count(), bias, config), b), first_new,
               "a bias vector");
       return true;

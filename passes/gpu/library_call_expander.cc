@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/ir/async_chain.h"
 #include "lib/support/status.h"
-#include "passes/control_flow/call_inliner.h"
 #include "passes/expander.h"
 #include "passes/fusion/fuse.h"
 #include "passes/gpu/library_calls.h"
@@ -53,47 +51,21 @@ class CallExpander final : public ExpanderPass {
   LibraryCallExpander::Options options_;
 };
 
-// In the body or in fusions there.
 bool HoldsCall(const Instruction& fusion) {
   for (const Instruction* inner : fusion.fused_computation()->instructions()) {
-    const bool holds = inner->IsFusion()
-                           ? HoldsCall(*inner)
-                           : inner->opcode() == Opcode::kCustomCall && IsOfLibrary(*inner);
-    if (holds) return true;
+    if (inner->opcode() == Opcode::kCustomCall && IsOfLibrary(*inner)) return true;
   }
   return false;
-}
-
-// Once; what stands in the place of a fusion may be fusions.
-absl::StatusOr<bool> TakeApartFusions(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (IsAsyncBody(*computation)) continue;  // it may hold nothing but the fusion
-    InlinedInstructions inlined;
-    for (Instruction* fusion : computation->SequenceOrPostOrder()) {
-      if (!fusion->IsFusion() || !HoldsCall(*fusion)) continue;
-      if (!context.MayRewrite()) break;
-      context.Passed(*fusion, "taken apart for the call of a library in it");
-      context.Count("taken apart");
-      Unfuse(fusion, &inlined);
-      changed = true;
-    }
-    if (!inlined.empty()) ReplaceInSchedule(*computation, inlined);
-  }
-  if (changed) module.RemoveUnusedComputations();
-  return changed;
 }
 
 }  // namespace
 
 absl::StatusOr<bool> LibraryCallExpander::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (bool again = true; again;) {
-    ASSIGN_OR_RETURN(again, TakeApartFusions(module, context));
-    changed |= again;
-  }
+  const bool unfused = UnfuseOthers(module, context, [](const Instruction& fusion) {
+    return HoldsCall(fusion) ? No("taken apart for the call of a library in it") : Yes();
+  });
   ASSIGN_OR_RETURN(const bool expanded, RunPart(CallExpander(options_), module, context));
-  return changed || expanded;
+  return unfused || expanded;
 }
 
 HLO_DEFINE_PASS(LibraryCallExpander)

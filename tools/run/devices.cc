@@ -90,9 +90,8 @@ std::string DeviceFolder(const std::string& directory, const DeviceMesh& mesh, i
 
 std::string DeviceFile(const std::string& path, const DeviceMesh& mesh, int64_t device) {
   if (mesh.devices() == 1) return path;
-  const std::filesystem::path name = path;
-  return fmt::format("{}.device{}{}", std::filesystem::path(name).replace_extension().string(),
-                     device, name.extension().string());
+  const std::string end = std::filesystem::path(path).extension().string();
+  return fmt::format("{}.device{}{}", path.substr(0, path.size() - end.size()), device, end);
 }
 
 absl::StatusOr<std::string> FolderToRead(const std::string& directory, const DeviceMesh& mesh,
