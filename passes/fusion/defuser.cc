@@ -1,7 +1,7 @@
 #include "passes/fusion/defuser.h"
 
-#include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_target.h"
+#include "passes/fusion/unfuse.h"
 
 namespace hlo {
 

@@ -6,12 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "lib/ir/module.h"
-#include "lib/support/decision.h"
 #include "passes/control_flow/call_inliner.h"
-#include "passes/pass.h"
 
 namespace hlo {
 
@@ -55,12 +52,6 @@ void MergeOutputs(Instruction* fusion, Instruction* x);
 // several outputs. The computation stays, for others that may call it. With `inlined` the schedule
 // is left to the caller (ReplaceInSchedule in call_inliner.h).
 Instruction* Unfuse(Instruction* fusion, InlinedInstructions* inlined = nullptr);
-
-// Unfuses what `keeps` does not keep, for the reason that it gives, callees first: in what is
-// unfused, nested fusions have been asked about before. Bodies that nobody calls any more go.
-// Whether anything changed.
-bool UnfuseOthers(Module& module, PassContext& context,
-                  absl::FunctionRef<Decision(const Instruction& fusion)> keeps);
 
 // The values that a fusion yields, one or several.
 std::vector<Instruction*> FusionOutputs(const Instruction& fusion);

@@ -4,7 +4,7 @@
 
 #include "lib/support/status.h"
 #include "passes/expander.h"
-#include "passes/fusion/fuse.h"
+#include "passes/fusion/unfuse.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/ptx_call.h"
 
