@@ -157,6 +157,7 @@ def execution(build, totals):
         totals.add("platforms of a build with LLVM", int(has_all), int(not has_all), 0, 0.0, listed)
     if "cpu" in platforms:
         simulated(tool, totals)
+        after_passes(tool, totals)
     for platform in platforms:
         for folder in PROGRAMS:
             files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).glob("*.hlo"))
@@ -167,6 +168,26 @@ def execution(build, totals):
                     [tool, "--check-models", folder, f"--platforms={platform}", "--time-limit=60"], totals)
     if "cpu" in platforms:  # sizes of real use: the interpreter would take minutes
         closing("testdata/bench on cpu", [tool, "--check-models", "testdata/bench", "--platforms=cpu", "--time-limit=60"], totals)
+
+
+# Pipelines that give a program another form, with the programs whose values they change: of what stands after the end of a dynamic
+# array no value is defined; `rng` draws other numbers when it is written out; what only rounds and comes back is left out for GPUs, and
+# their pipeline knows no convolution of s32.
+PIPELINES = {
+    "frontend": ("dynamic-dims", "random-streams"),
+    "default<gpu,library>": ("dynamic-dims", "random-streams", "eight_bit_floats", "narrowing", "operands-by-table"),
+}
+
+
+def after_passes(tool, totals):
+    """What pipelines make of programs gives the same values."""
+    for pipeline, other in PIPELINES.items():
+        def under(folder, ending):
+            return [str(p.relative_to(ROOT)) for p in sorted((ROOT / folder).glob(f"*.{ending}")) if p.stem not in other]
+        flags = [f"--passes={pipeline}", "--platforms=interpreter,cpu,gpu-sim", "--time-limit=60"]
+        programs = [file for folder in PROGRAMS for file in under(folder, "hlo")]
+        closing(f"{', '.join(PROGRAMS)} after {pipeline}", [tool, "--check-file", *programs, *flags], totals)
+        closing(f"testdata/corpus after {pipeline}", [tool, "--check-models", *under("testdata/corpus", "json"), *flags], totals)
 
 
 def coverage(build, totals):

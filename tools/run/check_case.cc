@@ -9,11 +9,13 @@
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "passes/pass_manager.h"
 #include "tools/run/bench.h"
 #include "tools/run/compare_outputs.h"
 #include "tools/run/devices.h"
 #include "tools/run/inputs.h"
 #include "tools/support/elided.h"
+#include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -47,6 +49,16 @@ std::string FirstDifference(const std::string& report) {
   return report;
 }
 
+// What `--passes` makes of the module.
+absl::Status RunGivenPasses(const ToolOptions& options, Module& module) {
+  if (options.passes.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   options.gpu_pass_flags.Parse(options.passes, options.gpu_properties));
+  PassContext context;
+  RETURN_IF_ERROR(RunPipeline(pipeline, module, context).status());
+  return VerifyRunnable(module);
+}
+
 // One part of a file on one platform.
 class PartChecker {
  public:
@@ -69,7 +81,7 @@ class PartChecker {
     if (!status.ok()) return Failed(status, input_.source.get());
     if (!difference.empty())
       return {Outcome::kFailed, fmt::format("{}: {}", input_.source->name(), difference)};
-    const bool compares = platform_ != "interpreter" ||
+    const bool compares = platform_ != "interpreter" || !options_.passes.empty() ||
                           std::any_of(directives_.runs.begin(), directives_.runs.end(),
                                       [](const CheckRun& run) { return !run.expected.empty(); });
     if (!compares) return {Outcome::kRan, "nothing is expected here, and nothing was compared"};
@@ -100,8 +112,10 @@ class PartChecker {
     ASSIGN_OR_RETURN(const DeviceMesh mesh, ChooseDevices(*module, /*is_given=*/false));
     ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform_));
     const Denormals denormals = directives_.denormals.value_or(DenormalsOf(options_, platform_));
+    std::unique_ptr<Module> changed = module->Clone();
+    RETURN_IF_ERROR(RunGivenPasses(options_, *changed));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
-                     backend->Compile(module->Clone(), CompilerOptions(options_, denormals)));
+                     backend->Compile(std::move(changed), CompilerOptions(options_, denormals)));
     for (const CheckRun& run : directives_.runs) {
       const InputSources sources{
           run.arguments, "", "",
@@ -113,7 +127,7 @@ class PartChecker {
       std::vector<Literal> expected = actual;
       if (!run.expected.empty()) {
         ASSIGN_OR_RETURN(expected, Expected(run, mesh));
-      } else if (platform_ != "interpreter") {
+      } else if (platform_ != "interpreter" || !options_.passes.empty()) {
         ASSIGN_OR_RETURN(expected, OnInterpreter(*module, arguments.values, mesh, denormals));
       }
       for (size_t device = 0; device < actual.size(); ++device) {
@@ -185,6 +199,7 @@ absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string
   static_cast<void>(filled);
   const double parsed = Now();
   ASSIGN_OR_RETURN(const std::vector<Literal> arguments, MakeModelArguments(*module, model));
+  RETURN_IF_ERROR(RunGivenPasses(options, *module));
   ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform));
   const double made = Now();
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,

@@ -237,6 +237,11 @@ absl::Status MakeTasks(const ToolOptions& options, const std::vector<std::string
 }  // namespace
 
 int CheckFiles(const ToolOptions& options, const std::vector<std::string>& paths) {
+  if (const auto pipeline = options.gpu_pass_flags.Parse(options.passes, options.gpu_properties);
+      !pipeline.ok()) {
+    const Source source("--passes", options.passes);
+    return ReportError(pipeline.status(), &source);
+  }
   std::vector<Task> tasks;
   if (const absl::Status status = MakeTasks(options, paths, tasks); !status.ok())
     return ReportToolError("hlo-run", status);

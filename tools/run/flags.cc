@@ -22,6 +22,19 @@ namespace {
 
 const std::vector<std::string_view> kCheckModes = {"check-file", "check-models"};
 
+// What the checks of files heed of all other flags.
+const std::vector<std::string_view> kTakenByChecks = {
+    // which passes and kernels, and how they run
+    "passes", "run-passes", "O", "threads", "denormals", "cpu-features", "sanitize", "cpu-kernels",
+    "target", "gpu-", "xla-", "jit-symbols", "custom-call", "execution-seed", "max-loop-iterations",
+    // which checks, and what is said of them
+    "platforms", "jobs", "strict", "verbose", "quiet", "progress", "time-limit", "memory-limit",
+    // of all tools
+    "help", "help-all", "version", "print-options", "strict-flags", "logtostderr", "vmodule"};
+// Of which the files say nothing themselves.
+const std::vector<std::string_view> kTakenByModels = {"fill-elided", "abs", "rel", "ulps",
+                                                      "tolerance",   "nan", "inf"};
+
 bool IsSeed(const std::string& text) { return ReadNumber<uint64_t>(text).has_value(); }
 bool IsDevice(const std::string& text) { return ReadNumber<uint32_t>(text).has_value(); }
 bool IsTolerance(const std::string& text) { return ReadNumber<double>(text).value_or(-1) >= 0; }
@@ -340,7 +353,7 @@ void AddTestFlags(Flags& flags, ToolOptions& o) {
   using V = FlagValues;
   flags.Group("Test modes");
   flags.Add("check-file", &o.check_file,
-            "files say in comments what they expect (testdata/run/README.md)");
+            "files say in comments what they expect (testdata/run/README.md), also after --passes");
   flags.Add("check-models", &o.check_models,
             "run .json files, or all of a folder, as --inputs-from --expected");
   flags.Add(
@@ -350,6 +363,10 @@ void AddTestFlags(Flags& flags, ToolOptions& o) {
   flags.Add("jobs", &o.jobs, V::Between(1, 1024).With(kCheckModes), "N",
             "checks at the same time (default: one for each processor)");
   flags.AddWith(kCheckModes, "strict", &o.strict, "skipped checks are failures");
+  std::vector<std::string_view> taken = kTakenByChecks;
+  flags.TakesOnly("check-file", taken);
+  taken.insert(taken.end(), kTakenByModels.begin(), kTakenByModels.end());
+  flags.TakesOnly("check-models", taken);
   flags.Add("logtostderr", &o.accepted);
   flags.Add("vmodule", &o.accepted_text, V::Any(), "LIST");
   flags.Add("verbose,v", &o.verbose,

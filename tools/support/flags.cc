@@ -272,7 +272,30 @@ absl::Status Flags::CheckCompany() const {
     }
     if (!has_company) return Error("`--{}` has no effect without {}", name, others);
   }
+  for (const auto& [mode, taken] : modes_) {
+    const auto found = given_.find(std::string(mode));
+    if (found != given_.end() && found->second.values.back() != "false")
+      RETURN_IF_ERROR(CheckMode(mode, taken));
+  }
   return absl::OkStatus();
+}
+
+absl::Status Flags::CheckMode(std::string_view mode,
+                              const std::vector<std::string_view>& taken) const {
+  for (const auto& [name, given] : given_) {
+    const bool is_taken =
+        name == mode ||
+        std::any_of(taken.begin(), taken.end(), [&name = name](std::string_view other) {
+          return other.ends_with('-') ? name.starts_with(other) : name == other;
+        });
+    if (given.from == kCommandLine && !is_taken)
+      return Error("`--{}` has no effect beside `--{}`", name, mode);
+  }
+  return absl::OkStatus();
+}
+
+void Flags::TakesOnly(std::string_view mode, std::vector<std::string_view> taken) {
+  modes_[mode] = std::move(taken);
 }
 
 absl::Status Flags::Parse(int argc, const char* const* argv) {

@@ -68,6 +68,10 @@ class Flags {
   void Add(std::string names, std::vector<std::string>* value, FlagValues values,
            std::string placeholder, std::string help = "");
 
+  // Beside `mode` no other flag of the command line has an effect but `taken`, where a name that
+  // ends in `-` stands for all that begin with it.
+  void TakesOnly(std::string_view mode, std::vector<std::string_view> taken);
+
   // Fills the values. Errors are usage errors (exit code 2).
   absl::Status Parse(int argc, const char* const* argv);
   // Words that are no flags, in order.
@@ -159,8 +163,9 @@ class Flags {
   absl::Status TakeWords(std::vector<Word> words);
   // Checks the value and stores it.
   absl::Status Take(const Flag& flag, std::string_view from, std::string value);
-  // Flags of the command line that mean nothing without others.
+  // Flags of the command line that mean nothing without others, or beside a mode.
   absl::Status CheckCompany() const;
+  absl::Status CheckMode(std::string_view mode, const std::vector<std::string_view>& taken) const;
 
   std::string program_;
   std::string arguments_;
@@ -173,7 +178,8 @@ class Flags {
     std::string_view from;
     std::vector<std::string> values;  // one, but for flags that collect
   };
-  std::map<std::string, Given> given_;  // by name
+  std::map<std::string, Given> given_;                               // by name
+  std::map<std::string_view, std::vector<std::string_view>> modes_;  // what they take, by name
   std::map<std::string, std::string> given_to_xla_;
   std::deque<std::string> places_;  // keeps addresses
   std::vector<std::string> warnings_;
