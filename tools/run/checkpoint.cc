@@ -22,7 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ArrayNumbers = std::vector<std::pair<size_t, Shape>>;
+
 constexpr size_t kKept = 2;
+constexpr std::string_view kArgument = "arg", kResult = "out";
 constexpr std::string_view kPrefix = "step-", kUnfinished = ".unfinished-",
                            kIndex = "checkpoint.json";
 
@@ -46,7 +49,7 @@ absl::StatusOr<int64_t> CountOf(const JsonValue& index, std::string_view key) {
   return index.GetInt(key);
 }
 
-// Whether the folder is that of the module, on as many devices, and of just these arrays.
+// Whether the folder is that of the module, and on as many devices.
 absl::Status CheckIndex(const JsonValue& index, const CheckpointForm& form, int64_t step) {
   DeviceMesh mesh;
   ASSIGN_OR_RETURN(mesh.replicas, CountOf(index, "replicas"));
@@ -63,10 +66,17 @@ absl::Status CheckIndex(const JsonValue& index, const CheckpointForm& form, int6
   ASSIGN_OR_RETURN(const int64_t found_step, index.GetInt("step"));
   if (found_step != step)
     return Error(index.loc(), "`step` is {}, but the folder says {}", found_step, step);
-  ASSIGN_OR_RETURN(const JsonValue* files, index.Get("files", JsonValue::Kind::kArray));
-  const size_t expected = form.arrays.size() * static_cast<size_t>(form.mesh.devices());
-  if (files->items().size() == expected) return absl::OkStatus();
-  return Error(files->loc(), "{} files, expected {}", files->items().size(), expected);
+  return absl::OkStatus();
+}
+
+// Whether the results are among the files, beside the arrays.
+absl::StatusOr<bool> HoldsResults(const JsonValue& files, const CheckpointForm& form) {
+  const auto devices = static_cast<size_t>(form.mesh.devices());
+  const size_t without = form.arrays.size() * devices, found = files.items().size();
+  const size_t with = without + form.results.size() * devices;
+  if (found == with) return true;
+  if (found == without) return false;
+  return Error(files.loc(), "{} files, expected {}", found, without);
 }
 
 struct FeedNumber {
@@ -147,8 +157,8 @@ std::string CheckpointFolder::FolderOf(int64_t step) const {
   return fmt::format("{}/{}{}", path_, kPrefix, step);
 }
 
-std::string CheckpointFolder::FileOf(int64_t device, size_t array) const {
-  const std::string name = fmt::format("arg{}.npy", form_.arrays[array].first);
+std::string CheckpointFolder::FileOf(int64_t device, std::string_view kind, size_t number) const {
+  const std::string name = fmt::format("{}{}.npy", kind, number);
   return form_.mesh.devices() == 1 ? name : fmt::format("device{}/{}", device, name);
 }
 
@@ -174,17 +184,24 @@ absl::Status CheckpointFolder::Write(const Checkpoint& checkpoint) const {
   const std::string unfinished = fmt::format("{}/{}{}", path_, kUnfinished, checkpoint.step);
   RETURN_IF_ERROR(MakeFolder(unfinished));
   std::string files;
-  for (int64_t device = 0; device < form_.mesh.devices(); ++device) {
-    if (form_.mesh.devices() > 1)
-      RETURN_IF_ERROR(MakeFolder(fmt::format("{}/device{}", unfinished, device)));
-    const std::vector<Literal>& arrays = checkpoint.devices[static_cast<size_t>(device)];
+  const auto write = [&](int64_t device, std::string_view kind, const ArrayNumbers& numbers,
+                         const std::vector<Literal>& arrays) -> absl::Status {
     for (size_t i = 0; i < arrays.size(); ++i) {
-      const std::string text = NpyText(arrays[i]), name = FileOf(device, i);
+      const std::string text = NpyText(arrays[i]), name = FileOf(device, kind, numbers[i].first);
       RETURN_IF_ERROR(WriteFile(fmt::format("{}/{}", unfinished, name), text));
       files +=
           fmt::format("{}\n  {{\"name\": {}, \"bytes\": {}, \"hash\": {}}}",
                       files.empty() ? "" : ",", JsonQuoted(name), text.size(), HashBytes(text));
     }
+    return absl::OkStatus();
+  };
+  for (int64_t device = 0; device < form_.mesh.devices(); ++device) {
+    if (form_.mesh.devices() > 1)
+      RETURN_IF_ERROR(MakeFolder(fmt::format("{}/device{}", unfinished, device)));
+    const auto i = static_cast<size_t>(device);
+    RETURN_IF_ERROR(write(device, kArgument, form_.arrays, checkpoint.devices[i]));
+    if (!checkpoint.results.empty())
+      RETURN_IF_ERROR(write(device, kResult, form_.results, checkpoint.results[i]));
   }
   RETURN_IF_ERROR(
       WriteFile(fmt::format("{}/{}", unfinished, kIndex),
@@ -213,13 +230,20 @@ absl::StatusOr<Checkpoint> CheckpointFolder::Read(int64_t step) const {
     RETURN_IF_ERROR(CheckIndex(document.root, form_, step));
     ASSIGN_OR_RETURN(checkpoint.feeds, ReadFeeds(document.root, form_));
     ASSIGN_OR_RETURN(const JsonValue* files, document.root.Get("files", JsonValue::Kind::kArray));
+    ASSIGN_OR_RETURN(const bool holds_results, HoldsResults(*files, form_));
     auto file = files->items().begin();
-    for (int64_t device = 0; device < form_.mesh.devices(); ++device) {
-      std::vector<Literal>& arrays = checkpoint.devices.emplace_back();
-      for (size_t i = 0; i < form_.arrays.size(); ++i) {
+    const auto read = [&](int64_t device, std::string_view kind, const ArrayNumbers& numbers,
+                          std::vector<Literal>& arrays) -> absl::Status {
+      for (const auto& [number, shape] : numbers) {
         ASSIGN_OR_RETURN(arrays.emplace_back(),
-                         ReadArray(*file++, folder, FileOf(device, i), form_.arrays[i].second));
+                         ReadArray(*file++, folder, FileOf(device, kind, number), shape));
       }
+      return absl::OkStatus();
+    };
+    for (int64_t device = 0; device < form_.mesh.devices(); ++device) {
+      RETURN_IF_ERROR(read(device, kArgument, form_.arrays, checkpoint.devices.emplace_back()));
+      if (holds_results)
+        RETURN_IF_ERROR(read(device, kResult, form_.results, checkpoint.results.emplace_back()));
     }
     return absl::OkStatus();
   }();

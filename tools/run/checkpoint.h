@@ -4,6 +4,7 @@
 //   DIR/step-200/checkpoint.json       step, module, devices, size and hash of each file, and how
 //                                      far infeeds and outfeeds have come
 //   DIR/step-200/arg3.npy              by number of the array leaf, as --input-dir names them
+//   DIR/step-200/out5.npy              after the last step: results that are fed to nothing, by leaf
 //   DIR/step-200/device1/arg3.npy      the same where there are several devices
 //
 // A checkpoint is written to a folder of another name, which is renamed at last: under its own name
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@ namespace hlo {
 struct Checkpoint {
   int64_t step = 0;                           // so many are done
   std::vector<std::vector<Literal>> devices;  // arrays of each, in the order of CheckpointForm
+  std::vector<std::vector<Literal>> results;  // the same of the results; empty before the last step
   std::vector<FeedPosition> feeds;            // of each, where the module feeds
 };
 
@@ -34,8 +37,9 @@ struct Checkpoint {
 struct CheckpointForm {
   uint64_t module = 0;  // a hash of what runs
   DeviceMesh mesh;
-  std::vector<std::pair<size_t, Shape>> arrays;  // number of the array leaf of the parameters
-  bool feeds = false;                            // the module has an infeed or outfeed
+  std::vector<std::pair<size_t, Shape>> arrays;   // number of the array leaf of the parameters
+  std::vector<std::pair<size_t, Shape>> results;  // number of the leaf of the result
+  bool feeds = false;                             // the module has an infeed or outfeed
 };
 
 class CheckpointFolder {
@@ -62,7 +66,7 @@ class CheckpointFolder {
   std::vector<int64_t> Steps() const;  // ascending
   std::string FolderOf(int64_t step) const;
   // "device1/arg3.npy"
-  std::string FileOf(int64_t device, size_t array) const;
+  std::string FileOf(int64_t device, std::string_view kind, size_t number) const;
   absl::StatusOr<Checkpoint> Read(int64_t step) const;
 
   std::string path_;

@@ -72,7 +72,9 @@ class Loop {
     RETURN_IF_ERROR(Open());
     for (std::vector<Literal>& own : arguments) RETURN_IF_ERROR(Take(std::move(own)));
     RETURN_IF_ERROR(Resume());
-    for (size_t i = 0; i < devices_.size(); ++i) RETURN_IF_ERROR(Place(i));
+    if (result_.first_step < loop_.steps) {
+      for (size_t i = 0; i < devices_.size(); ++i) RETURN_IF_ERROR(Place(i));
+    }
     started_ = Now();
     for (int64_t step = result_.first_step; step < loop_.steps; ++step) {
       RETURN_IF_ERROR(Step(step));
@@ -104,11 +106,17 @@ class Loop {
         ++leaf;
       }
     }
+    const std::vector<Shape> outputs = LeafShapes(entry_.root()->shape());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const bool is_fed =
+          std::any_of(fed_.begin(), fed_.end(), [i](const Fed& fed) { return fed.output == i; });
+      if (!is_fed && outputs[i].IsArray()) kept_.emplace_back(i, outputs[i]);
+    }
   }
 
   absl::Status Open() {
     if (loop_.checkpoint.empty()) return absl::OkStatus();
-    CheckpointForm form{loop_.module, mesh_, {}, feed_ != nullptr};
+    CheckpointForm form{loop_.module, mesh_, {}, kept_, feed_ != nullptr};
     for (const Fed& fed : fed_) form.arrays.emplace_back(fed.array, fed.shape);
     ASSIGN_OR_RETURN(folder_, CheckpointFolder::Open(loop_.checkpoint, std::move(form)));
     // Among older ones of higher steps nobody would find those of this loop.
@@ -141,7 +149,8 @@ class Loop {
       return absl::OkStatus();
     }
     result_.first_step = found.checkpoint->step;
-    if (result_.first_step >= loop_.steps) {
+    const bool is_over = result_.first_step == loop_.steps && !found.checkpoint->results.empty();
+    if (result_.first_step >= loop_.steps && !is_over) {
       return Error("the checkpoint is of step {}, and `--iterations` asks for {}; nothing is left",
                    result_.first_step, loop_.steps);
     }
@@ -152,8 +161,33 @@ class Loop {
                          HostBuffer::Of(arrays[i], fed_[i].shape));
       }
     }
+    if (is_over) {
+      result_.notes.push_back(
+          fmt::format("step {} was the last: these are its results\n", result_.first_step));
+      return TakeResults(*found.checkpoint);
+    }
     result_.notes.push_back(fmt::format("goes on after step {}\n", result_.first_step));
     return feed_ != nullptr ? feed_->GoOnAt(found.checkpoint->feeds) : absl::OkStatus();
+  }
+
+  // What the last step gave: what is fed back lies in the inputs.
+  absl::Status TakeResults(const Checkpoint& last) {
+    const std::vector<Shape> shapes = LeafShapes(entry_.root()->shape());
+    for (size_t device = 0; device < devices_.size(); ++device) {
+      std::vector<HostBuffer>& outputs = devices_[device].outputs;
+      for (const Shape shape : shapes) {
+        ASSIGN_OR_RETURN(outputs.emplace_back(), HostBuffer::Make(shape));
+      }
+      for (size_t i = 0; i < fed_.size(); ++i) {
+        ASSIGN_OR_RETURN(outputs[fed_[i].output],
+                         HostBuffer::Of(last.devices[device][i], shapes[fed_[i].output]));
+      }
+      for (size_t i = 0; i < kept_.size(); ++i) {
+        ASSIGN_OR_RETURN(outputs[kept_[i].first],
+                         HostBuffer::Of(last.results[device][i], kept_[i].second));
+      }
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Place(size_t i) {
@@ -173,7 +207,7 @@ class Loop {
     const int64_t done = step + 1;
     const bool is_last = done == loop_.steps;
     if (folder_ && (is_last || (loop_.every > 0 && done % loop_.every == 0)))
-      RETURN_IF_ERROR(WriteCheckpoint(done));
+      RETURN_IF_ERROR(WriteCheckpoint(done, is_last));
     if (is_last) return absl::OkStatus();
     for (OneDevice& device : devices_) RETURN_IF_ERROR(FeedBack(device));
     return absl::OkStatus();
@@ -208,7 +242,7 @@ class Loop {
     return absl::OkStatus();
   }
 
-  absl::Status WriteCheckpoint(int64_t step) {
+  absl::Status WriteCheckpoint(int64_t step, bool is_last) {
     if (loop_.keep_outfeed) RETURN_IF_ERROR(loop_.keep_outfeed());
     Checkpoint checkpoint;
     checkpoint.step = step;
@@ -217,6 +251,11 @@ class Loop {
       std::vector<Literal>& arrays = checkpoint.devices.emplace_back();
       for (const Fed& fed : fed_) {
         ASSIGN_OR_RETURN(arrays.emplace_back(), device.outputs[fed.output].ToLiteral());
+      }
+      if (!is_last) continue;
+      std::vector<Literal>& results = checkpoint.results.emplace_back();
+      for (const auto& [output, shape] : kept_) {
+        ASSIGN_OR_RETURN(results.emplace_back(), device.outputs[output].ToLiteral());
       }
     }
     return folder_->Write(checkpoint);
@@ -240,7 +279,8 @@ class Loop {
   FeedFiles* const feed_;  // null: the module does not feed
   Progress& progress_;
   DeviceThreads threads_;
-  std::vector<Fed> fed_;  // in the order of the inputs
+  std::vector<Fed> fed_;                        // in the order of the inputs
+  std::vector<std::pair<size_t, Shape>> kept_;  // arrays of the result that nothing is fed with
   std::optional<CheckpointFolder> folder_;
   std::vector<OneDevice> devices_;
   LoopResult result_;
