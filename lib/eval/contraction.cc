@@ -115,7 +115,8 @@ void MatMulOf(const MatMul& s, const uint8_t* lhs, const uint8_t* rhs, uint8_t* 
 
 ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result) {
   for (bool (*is_kind)(ElementType) : {+[](ElementType type) { return IsComplex(type); },
-                                       +[](ElementType type) { return IsFloat(type); }}) {
+                                       +[](ElementType type) { return IsFloat(type); },
+                                       +[](ElementType type) { return IsInteger(type); }}) {
     if (is_kind(result)) return result;
     if (!is_kind(lhs) && !is_kind(rhs)) continue;
     if (!is_kind(lhs) || !is_kind(rhs)) return is_kind(lhs) ? lhs : rhs;

@@ -23,9 +23,9 @@ struct MatMul {
 // integers u32 or u64.
 ElementType MatMulType(ElementType result);
 
-// The type of the values of a dot or convolution before the last conversion: the result's, but what
-// the widest float operand gives where the result has no fraction, and the widest complex one where
-// it is not complex.
+// The type of the values of a dot or convolution before the last conversion: the result's, but that
+// of the widest complex operand where the result is not complex, of the widest float where it has no
+// fraction, and of the widest integer where it is pred: XLA sums those, too, before it converts.
 ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result);
 // Of a dot or convolution.
 ElementType ProductType(const Instruction& product);

@@ -3,7 +3,8 @@
 //
 //   d = bf16[4,3] dot(f32[4,5] x, f32[5,3] y)      =>   d = bf16[4,3] convert(f32[4,3] dot(x, y))
 //
-// So do those of floats with an integer result, and those of complex numbers with a real one:
+// So do those of floats with an integer result, of complex numbers with a real one, and of integers
+// with a pred one:
 //
 //   d = s32[4,3] dot(f32[4,5] x, f32[5,3] y)       =>   d = s32[4,3] convert(f32[4,3] dot(x, y))
 //

@@ -124,7 +124,20 @@ class DemandFinder {
     if (kOfPositive.Has(opcode)) Push(inst.operand(0), {}, {DemandKind::kPositive, 0, &inst});
     if (opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve)
       Push(inst.operand(0), {}, {DemandKind::kPositiveDefinite, 0, &inst});
+    if (opcode == Opcode::kRaggedAllToAll) VisitRows(inst);
     if (kReduceOps.Has(opcode)) VisitReduction(inst);
+  }
+
+  // Rows that devices exchange begin in the first half of an array, and are no more than the other.
+  void VisitRows(const Instruction& inst) {
+    const Shape input = inst.operand(0)->shape(), output = inst.operand(1)->shape();
+    if (input.rank() == 0 || output.rank() == 0) return;
+    const int64_t from = input.dim(0) / 2, to = output.dim(0) / 2;
+    const int64_t rows = std::min(input.dim(0) - from, output.dim(0) - to);
+    PushLimit(inst.operand(2), from, inst);
+    PushLimit(inst.operand(3), rows, inst);  // sent
+    PushLimit(inst.operand(4), to, inst);
+    PushLimit(inst.operand(5), rows, inst);  // received
   }
 
   void VisitReduction(const Instruction& inst) {

@@ -1,10 +1,10 @@
 // What an entry's parameters have to be for its results to mean something: integers that gather,
 // scatter, dynamic-slice, dynamic-update-slice and conditional take as indices are in range, sorted
-// and distinct where they promise it, sizes of groups add up to what is grouped, what a reduction
-// starts with leaves its sums alone, what is factorised is positive definite, and what roots and
-// logarithms are taken of is positive. Each demand is followed backwards through operations that
-// only move values, through calls, fusions, loops, branches and asynchronous chains, to the
-// parameters.
+// and distinct where they promise it, rows that devices exchange lie in their arrays, sizes of
+// groups add up to what is grouped, what a reduction starts with leaves its sums alone, what is
+// factorised is positive definite, and what roots and logarithms are taken of is positive. Each
+// demand is followed backwards through operations that only move values, through calls, fusions,
+// loops, branches and asynchronous chains, to the parameters.
 #pragma once
 
 #include <map>
