@@ -24,8 +24,8 @@ struct MatMul {
 ElementType MatMulType(ElementType result);
 
 // The type of the values of a dot or convolution before the last conversion: the result's, but that
-// of the widest complex operand where the result is not complex, of the widest float where it has no
-// fraction, and of the widest integer where it is pred: XLA sums those, too, before it converts.
+// of the widest complex operand where the result is not complex, of the widest float where it has
+// no fraction, and of the widest integer where it is pred, as XLA has it.
 ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result);
 // Of a dot or convolution.
 ElementType ProductType(const Instruction& product);
