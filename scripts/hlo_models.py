@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the reference files of testdata/models, corpus and bench: lists, makes inputs, compares.
+"""Reads the reference files of testdata/models, corpus, bench and sharded: lists, makes inputs, compares.
 
     scripts/hlo_models.py list
     scripts/hlo_models.py inputs mlp_small --output-dir in     # in/arg0.npy, arg1.npy, ...
@@ -23,7 +23,7 @@ import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = tuple(ROOT / "testdata" / name for name in ("models", "corpus", "bench"))
+FOLDERS = tuple(ROOT / "testdata" / name for name in ("models", "corpus", "bench", "sharded"))
 MASK = (1 << 64) - 1
 GAMMA = 0x9E3779B97F4A7C15
 

@@ -166,8 +166,15 @@ def execution(build, totals):
         for folder in ("testdata/corpus", "testdata/models"):
             closing(f"{folder} on {platform}",
                     [tool, "--check-models", folder, f"--platforms={platform}", "--time-limit=60"], totals)
+        divided(tool, platform, totals)
     if "cpu" in platforms:  # sizes of real use: the interpreter would take minutes
         closing("testdata/bench on cpu", [tool, "--check-models", "testdata/bench", "--platforms=cpu", "--time-limit=60"], totals)
+
+
+def divided(tool, platform, totals):
+    """Programs over eight devices, divided as their shardings say."""
+    closing(f"testdata/sharded on {platform}",
+            [tool, "--check-models", "testdata/sharded", "--spmd", f"--platforms={platform}", "--time-limit=60"], totals)
 
 
 # Pipelines that give a program another form, with the programs whose values they change: of what stands after the end of a dynamic
@@ -204,6 +211,7 @@ def simulated(tool, totals):
             closing(f"{folder} on gpu-sim", [tool, "--check-file", *flags, *files], totals)
     closing("testdata/gpu_kernels by the assembler", ["scripts/gpu_kernels.py", f"--build={tool.parent.parent}"], totals)
     closing("testdata/corpus on gpu-sim", [tool, "--check-models", "testdata/corpus", *flags, "--time-limit=20"], totals)
+    divided(tool, "gpu-sim", totals)
     tiny = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "testdata/models").glob("*_tiny.json"))
     closing("testdata/models, small sizes, on gpu-sim",
             [tool, "--check-models", *tiny, "--platforms=gpu-sim", "--time-limit=60"], totals)

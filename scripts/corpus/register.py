@@ -24,7 +24,7 @@ class Program:
 
 
 def program(*arguments, exact=False, platform="cpu", runs=True, x64=False, wide=True,
-            donate=()):
+            donate=(), divided=None):
     """Adds the function below under its own name; its docstring says what it is about."""
     def add(function):
         name = function.__name__
@@ -32,8 +32,8 @@ def program(*arguments, exact=False, platform="cpu", runs=True, x64=False, wide=
             raise ValueError(f"two programs are named {name}")
         about = " ".join(function.__doc__.split()).rstrip(".")
         everything = tuple(range(64)) if exact else ()
-        PROGRAMS[name] = Program(spec.Model(about, function, arguments, donate, everything),
-                                 platform, runs, x64, wide)
+        PROGRAMS[name] = Program(
+            spec.Model(about, function, arguments, donate, everything, divided), platform, runs, x64, wide)
         return function
     return add
 

@@ -219,7 +219,7 @@ def configure(folder):
     # The programs are what a user wrote; the files that drive them are not.
     here = os.path.dirname(os.path.abspath(__file__))
     for name in ("reference.py", "spec.py", "../make_models.py", "../make_corpus.py",
-                 "../corpus/register.py"):
+                 "../make_sharded.py", "../corpus/register.py"):
         source_info_util.register_exclusion(os.path.normpath(os.path.join(here, name)))
 
 
@@ -227,7 +227,8 @@ def lower(model, platform="cpu"):
     """(JAX's lowering for the CPU, the HLO text for a platform, with large constants)."""
     shapes = jax.tree.map(lambda i: jax.ShapeDtypeStruct(i.shape, dtype_of(i.dtype)),
                           model.arguments)
-    jitted = jax.jit(model.function, keep_unused=True, donate_argnums=model.donate)
+    places = {"in_shardings": model.divided} if model.divided is not None else {}
+    jitted = jax.jit(model.function, keep_unused=True, donate_argnums=model.donate, **places)
     lowered = jitted.lower(*shapes)
     there = lowered if platform == "cpu" else jitted.trace(*shapes).lower(
         lowering_platforms=(platform,))

@@ -22,13 +22,15 @@ class Input:
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A program: what it is, the function, its arguments, and which of them it may overwrite."""
+    """A program: what it is, the function, its arguments, which of them it may overwrite, and how they
+    are divided among devices."""
 
     about: str
     function: object
     arguments: tuple
     donate: tuple = ()
     exact: tuple = ()  # outputs that take part in no rounding: compared without tolerance
+    divided: tuple = None  # shardings of the arguments; None: one device has them
 
 
 def uniform(shape, lo, hi, dtype="float32"):

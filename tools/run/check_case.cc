@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/registry.h"
 #include "lib/ir/verify_meaning.h"
@@ -14,6 +15,7 @@
 #include "tools/run/compare_outputs.h"
 #include "tools/run/devices.h"
 #include "tools/run/inputs.h"
+#include "tools/run/spmd_run.h"
 #include "tools/support/elided.h"
 #include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
@@ -57,6 +59,18 @@ absl::Status RunGivenPasses(const ToolOptions& options, Module& module) {
   PassContext context;
   RETURN_IF_ERROR(RunPipeline(pipeline, module, context).status());
   return VerifyRunnable(module);
+}
+
+// A run on all devices.
+absl::StatusOr<std::vector<Literal>> RunAll(const Executable& executable,
+                                            const std::vector<std::vector<Literal>>& arguments,
+                                            const DeviceMesh& mesh, const ToolOptions& options) {
+  RunOptions run;
+  run.max_loop_iterations = options.max_loop_iterations;
+  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
+                   DeviceStates::Make(executable, arguments, mesh, run));
+  RETURN_IF_ERROR(states->Run());
+  return states->Results();
 }
 
 // One part of a file on one platform.
@@ -123,7 +137,7 @@ class PartChecker {
       ASSIGN_OR_RETURN(const DeviceArguments arguments,
                        MakeDeviceArguments(*module, sources, mesh, /*share_made=*/false));
       ASSIGN_OR_RETURN(const std::vector<Literal> actual,
-                       RunAll(*executable, arguments.values, mesh));
+                       RunAll(*executable, arguments.values, mesh, options_));
       std::vector<Literal> expected = actual;
       if (!run.expected.empty()) {
         ASSIGN_OR_RETURN(expected, Expected(run, mesh));
@@ -140,17 +154,6 @@ class PartChecker {
       }
     }
     return absl::OkStatus();
-  }
-
-  absl::StatusOr<std::vector<Literal>> RunAll(const Executable& executable,
-                                              const std::vector<std::vector<Literal>>& arguments,
-                                              const DeviceMesh& mesh) const {
-    RunOptions run;
-    run.max_loop_iterations = options_.max_loop_iterations;
-    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
-                     DeviceStates::Make(executable, arguments, mesh, run));
-    RETURN_IF_ERROR(states->Run());
-    return states->Results();
   }
 
   static absl::StatusOr<std::vector<Literal>> Expected(const CheckRun& run,
@@ -178,7 +181,7 @@ class PartChecker {
     ASSIGN_OR_RETURN(Backend * interpreter, FindBackend("interpreter"));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                      interpreter->Compile(module.Clone(), CompilerOptions(options_, denormals)));
-    return RunAll(*executable, arguments, mesh);
+    return RunAll(*executable, arguments, mesh, options_);
   }
 
   const InputText& input_;
@@ -198,19 +201,30 @@ absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string
   ASSIGN_OR_RETURN(const int filled, FillElided(*module, options.fill_elided));
   static_cast<void>(filled);
   const double parsed = Now();
-  ASSIGN_OR_RETURN(const std::vector<Literal> arguments, MakeModelArguments(*module, model));
+  std::vector<std::vector<Literal>> arguments(1);
+  ASSIGN_OR_RETURN(arguments[0], MakeModelArguments(*module, model));
   RETURN_IF_ERROR(RunGivenPasses(options, *module));
+  DeviceMesh mesh;
+  std::optional<SpmdRun> spmd;
+  if (options.spmd) {
+    ASSIGN_OR_RETURN(const int64_t partitions, PartitionsByShardings(*module, 0));
+    RETURN_IF_ERROR(SetDevices(*module, 0, partitions));
+    ASSIGN_OR_RETURN(spmd, SpmdRun::Make(*module, {}));
+    ASSIGN_OR_RETURN(arguments, spmd->Cut(*module, std::move(arguments)));
+    ASSIGN_OR_RETURN(mesh, ChooseDevices(*module, /*is_given=*/true));
+  }
   ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform));
   const double made = Now();
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                    backend->Compile(std::move(module),
                                     CompilerOptions(options, DenormalsOf(options, platform))));
   const double compiled = Now();
-  RunOptions run;
-  run.max_loop_iterations = options.max_loop_iterations;
-  ASSIGN_OR_RETURN(const Literal result, executable->Run(arguments, run));
+  ASSIGN_OR_RETURN(std::vector<Literal> results, RunAll(*executable, arguments, mesh, options));
+  if (spmd) {
+    ASSIGN_OR_RETURN(results, spmd->Join(results));
+  }
   const double done = Now();
-  const Verdict verdict = CompareOutputs(result, model, options.tolerance());
+  const Verdict verdict = CompareOutputs(results[0], model, options.tolerance());
   if (!verdict.ok) return CheckResult{Outcome::kFailed, FirstDifference(verdict.report)};
   return CheckResult{Outcome::kPassed,
                      fmt::format("parse {:.1f} ms, compile {:.1f} ms, run {:.1f} ms",

@@ -32,8 +32,8 @@ const std::vector<std::string_view> kTakenByChecks = {
     // of all tools
     "help", "help-all", "version", "print-options", "strict-flags", "logtostderr", "vmodule"};
 // Of which the files say nothing themselves.
-const std::vector<std::string_view> kTakenByModels = {"fill-elided", "abs", "rel", "ulps",
-                                                      "tolerance",   "nan", "inf"};
+const std::vector<std::string_view> kTakenByModels = {"spmd", "fill-elided", "abs", "rel",
+                                                      "ulps", "tolerance",   "nan", "inf"};
 
 bool IsSeed(const std::string& text) { return ReadNumber<uint64_t>(text).has_value(); }
 bool IsDevice(const std::string& text) { return ReadNumber<uint32_t>(text).has_value(); }

@@ -68,7 +68,7 @@ absl::Status LoadFile(ToolOptions& options, const std::string& path, LoadedFile&
   RETURN_IF_ERROR(GiveMeanings(module, options.custom_calls));
   int64_t partitions = options.num_partitions;
   if (options.spmd) {
-    ASSIGN_OR_RETURN(partitions, PartitionsByMesh(module, partitions));
+    ASSIGN_OR_RETURN(partitions, PartitionsByShardings(module, partitions));
   }
   RETURN_IF_ERROR(SetDevices(module, options.num_replicas, partitions));
   ASSIGN_OR_RETURN(const int filled, FillElided(module, options.fill_elided));

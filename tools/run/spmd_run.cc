@@ -1,7 +1,12 @@
 #include "tools/run/spmd_run.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "absl/algorithm/container.h"
 #include "lib/analysis/leaves.h"
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
@@ -67,6 +72,55 @@ void DivideFedResults(Module& module, const std::vector<BufferPlan::Feed>& feeds
                                                           : Sharding::Of(std::move(leaves[0]));
 }
 
+// Over how many devices the shardings of a value are; 0: they do not say.
+int64_t DevicesOf(const TiledSharding& sharding) {
+  if (sharding.kind != TiledSharding::Kind::kTiled) return 0;
+  return absl::c_accumulate(sharding.tile_dims, int64_t{1}, std::multiplies<int64_t>());
+}
+
+int64_t DevicesOf(const NamedSharding& sharding) {
+  return sharding.mesh.axes.empty() ? 0 : sharding.mesh.device_count();
+}
+
+int64_t DevicesOf(const Sharding& sharding) {
+  int64_t devices = 0;
+  for (const Sharding::Leaf& leaf : sharding.leaves)
+    devices = std::max(devices, std::visit([](const auto& form) { return DevicesOf(form); }, leaf));
+  return devices;
+}
+
+absl::Status RefuseTooMany(SourceLoc loc, std::string_view what, int64_t devices) {
+  if (devices <= kMostRunDevices) return absl::OkStatus();
+  return Unsupported(loc, "{} has {} devices; at most {} can be run here", what, devices,
+                     kMostRunDevices);
+}
+
+// Which all shardings of the module agree upon; 0: there are none.
+absl::StatusOr<int64_t> DevicesOfShardings(const Module& module) {
+  const Instruction* first = nullptr;
+  int64_t devices = 0;
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->sharding() == nullptr) continue;
+      const int64_t own = DevicesOf(*instruction->sharding());
+      if (own == 0 || own == devices) continue;
+      if (first != nullptr) {
+        return Error(instruction->loc(),
+                     "the sharding of `{}` is over {} devices, that of `{}` over {}; choose by "
+                     "--num-partitions=P",
+                     instruction->name(), own, first->name(), devices);
+      }
+      first = instruction;
+      devices = own;
+    }
+  }
+  if (first != nullptr) {
+    RETURN_IF_ERROR(
+        RefuseTooMany(first->loc(), fmt::format("the sharding of `{}`", first->name()), devices));
+  }
+  return devices;
+}
+
 }  // namespace
 
 const Instruction* FirstDivided(const Module& module) {
@@ -79,11 +133,14 @@ const Instruction* FirstDivided(const Module& module) {
   return nullptr;
 }
 
-absl::StatusOr<int64_t> PartitionsByMesh(const Module& module, int64_t given) {
+absl::StatusOr<int64_t> PartitionsByShardings(const Module& module, int64_t given) {
   ASSIGN_OR_RETURN(ShardyMeshes meshes, ShardyMeshesOf(module));
   // A mesh without axes is of one device, or of everybody.
   std::erase_if(meshes, [](const auto& mesh) { return mesh.second.axes.empty(); });
-  if (meshes.empty()) return given;
+  if (meshes.empty()) {
+    const bool is_stated = given > 0 || module.config().num_partitions > 1;
+    return is_stated ? given : DevicesOfShardings(module);
+  }
   const int64_t stated = given > 0 ? given : module.config().num_partitions;
   const auto& [name, mesh] = *meshes.begin();
   const int64_t devices = mesh.device_count();
@@ -105,11 +162,9 @@ absl::StatusOr<int64_t> PartitionsByMesh(const Module& module, int64_t given) {
                  "--num-partitions=P",
                  name, module.name(), devices, other->first, other->second.device_count());
   }
-  if (devices > kMostRunDevices) {
-    return Unsupported(module.entry()->loc(),
-                       "mesh `{}` of module `{}` has {} devices; at most {} can be run here", name,
-                       module.name(), devices, kMostRunDevices);
-  }
+  RETURN_IF_ERROR(RefuseTooMany(module.entry()->loc(),
+                                fmt::format("mesh `{}` of module `{}`", name, module.name()),
+                                devices));
   return devices;
 }
 

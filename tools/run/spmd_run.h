@@ -15,9 +15,9 @@
 namespace hlo {
 
 // The partitions of a module that is to be divided: `given`, of --num-partitions; where it is 0 and
-// the module has one partition, as many as its Shardy mesh has devices, or 0. An error where a
-// number fits no mesh.
-absl::StatusOr<int64_t> PartitionsByMesh(const Module& module, int64_t given);
+// the module has one partition, as many as its Shardy mesh has devices, or as its shardings are
+// over; 0 where nothing says it. An error where a number fits no mesh, and where shardings differ.
+absl::StatusOr<int64_t> PartitionsByShardings(const Module& module, int64_t given);
 
 // Makes `module` the program of each of its partitions, after propagating its shardings. Results
 // that are fed back are divided as what they are fed to.
