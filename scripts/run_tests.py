@@ -169,6 +169,7 @@ def execution(build, totals):
         divided(tool, platform, totals)
     if "cpu" in platforms:  # sizes of real use: the interpreter would take minutes
         closing("testdata/bench on cpu", [tool, "--check-models", "testdata/bench", "--platforms=cpu", "--time-limit=60"], totals)
+        closing("scripts/stress_training.py", [sys.executable, "scripts/stress_training.py", f"--hlo-run={tool}", "--kills=5"], totals)
 
 
 def divided(tool, platform, totals):
