@@ -8,7 +8,7 @@ namespace {
 constexpr PipelineStep kCpu[] = {
     {"library-call-expander", "what NVIDIA's libraries would compute is what they stand for"},
     {"buffers-to-arrays", "buffer assignment decides what is written in place"},
-    {"async-collective-replacer", "devices exchange at once, each its share of the work"},
+    {"collective-starts-to-async", "what devices exchange runs beside other work as all else does"},
     {"async-to-call{background_us=50}", "early: all else sees calls, of which some are marked"},
     {"annotation-remover", "partitioning is over; what only annotates is in the way of fusion"},
     {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,11 +19,13 @@
 #include "lib/support/denormals.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
+#include "passes/util/background_calls.h"
 
 namespace hlo::cpu {
 namespace {
 
 constexpr std::string_view kAnyThread = "background";
+constexpr std::string_view kMeetings = "meeting";  // a thread for each
 
 // A sequence that is started, again and again.
 struct BackgroundTask {
@@ -101,8 +104,7 @@ class BackgroundThreads final {
     Queue& queue = queues_[std::string(task.thread)];
     task.stage = BackgroundTask::Stage::kQueued;
     queue.tasks.push_back(&task);
-    const int most = task.thread == kAnyThread ? unnamed_ : 1;
-    if (std::ssize(queue.tasks) > queue.idle && std::ssize(queue.threads) < most)
+    if (std::ssize(queue.tasks) > queue.idle && std::ssize(queue.threads) < MostOf(task.thread))
       AddThread(queue, task.thread);
     queue.changed.notify_one();
   }
@@ -110,8 +112,8 @@ class BackgroundThreads final {
   // Until it is done. `is_main`: the caller is the main sequence.
   void Await(BackgroundTask& task, bool is_main) {
     Lock lock(mutex_);
-    const bool takes_it =
-        !is_main || task.thread == kAnyThread || queues_[std::string(task.thread)].threads.empty();
+    const bool takes_it = !is_main || MostOf(task.thread) != 1 || task.thread == kAnyThread ||
+                          queues_[std::string(task.thread)].threads.empty();
     if (takes_it && Unqueue(task)) {
       task.stage = BackgroundTask::Stage::kRunning;
       lock.unlock();
@@ -141,6 +143,11 @@ class BackgroundThreads final {
     std::condition_variable changed;
   };
 
+  int64_t MostOf(std::string_view thread) const {
+    if (thread == kMeetings) return std::numeric_limits<int64_t>::max();
+    return thread == kAnyThread ? unnamed_ : 1;
+  }
+
   // Whether it was waiting there.
   bool Unqueue(BackgroundTask& task) {
     if (task.stage != BackgroundTask::Stage::kQueued) return false;
@@ -151,7 +158,8 @@ class BackgroundThreads final {
 
   void AddThread(Queue& queue, std::string_view name) {
     std::string track(name);
-    if (name == kAnyThread) track += fmt::format(" {}", queue.threads.size() + 1);
+    if (name == kAnyThread || name == kMeetings)
+      track += fmt::format(" {}", queue.threads.size() + 1);
     try {
       queue.threads.emplace_back([this, &queue, track] { Work(queue, track); });
     } catch (const std::system_error&) {  // the system gives no more: who waits does the work
@@ -256,6 +264,7 @@ struct Background::Members {
     BackgroundTask& task = tasks[&start];
     if (task.state != nullptr) return &task;
     task.thread = start.attrs<AsyncAttrs>().async_execution_thread;
+    if (task.thread == kAnyThread && MeetsOthers(*start.call(0))) task.thread = kMeetings;
     task.body = &body;
     ASSIGN_OR_RETURN(task.scratch, Arena::Create(ScratchBytes(body)));
     task.state = state.MakeChild();
@@ -322,10 +331,13 @@ void Background::EndAll() {
   for (auto& [start, task] : members_->tasks) {
     if (task.state != nullptr) task.state->is_cancelled = true;
   }
+  // What others wait for is not to come from this sequence any more.
+  CountSequences(members_->state, -1);
   for (auto& [start, task] : members_->tasks) {
     if (task.is_open) members_->threads->End(task);
     task.is_open = false;
   }
+  CountSequences(members_->state, 1);
 }
 
 CpuState* Background::StateOf(const Instruction& start) const {

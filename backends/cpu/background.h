@@ -5,7 +5,8 @@
 //   done    waits for them, and gives back what went wrong with them
 //
 // Each named execution thread is one thread, which takes what it is given in order; `background`
-// stands for any, one less than the pool of the run has, but one at least. All share the pool,
+// stands for any, one less than the pool of the run has, but one at least; what meets other devices
+// has one to itself there, so that none waits for one before it. All share the pool,
 // whose regions take turns. What runs in the background has a state of its own, for scratch memory,
 // random numbers and what library kernels keep; the memory of values is that of the run, where
 // buffer assignment keeps operands and results of a start alive until its done.

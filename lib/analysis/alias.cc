@@ -61,6 +61,12 @@ std::vector<InPlacePair> OfFusion(const Instruction& fusion) {
   return pairs;
 }
 
+// A collective-permute that puts slices of arrays into others, its second operand.
+bool IsUpdateByPermute(const Instruction& instruction) {
+  constexpr OpcodeSet kPermutes = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart};
+  return kPermutes.Has(instruction.opcode()) && instruction.operand_count() == 4;
+}
+
 }  // namespace
 
 std::vector<InPlacePair> InPlacePairs(const Instruction& instruction) {
@@ -71,6 +77,13 @@ std::vector<InPlacePair> InPlacePairs(const Instruction& instruction) {
     return Declared(instruction, instruction.attrs<CustomCallAttrs>().output_to_operand_aliasing);
   if (opcode == Opcode::kDynamicUpdateSlice || opcode == Opcode::kSetDimensionSize) {
     pairs.push_back({0, 0, 0});
+  } else if (opcode == Opcode::kAllReduceStart) {
+    for (int i = 0; i < instruction.operand_count(); ++i) pairs.push_back({i, 0, i});
+  } else if (IsUpdateByPermute(instruction)) {
+    const int64_t written = LeafCount(instruction.operand(1)->shape());
+    const int64_t first =
+        opcode == Opcode::kCollectivePermuteStart ? FirstLeaf(instruction.shape(), 1) : 0;
+    for (int64_t i = 0; i < written; ++i) pairs.push_back({1, i, first + i});
   } else if (opcode == Opcode::kScatter) {
     const int results =
         instruction.shape().IsTuple() ? instruction.shape().element_count_of_tuple() : 1;

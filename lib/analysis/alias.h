@@ -40,8 +40,8 @@ struct InPlacePair {
   friend bool operator==(const InPlacePair&, const InPlacePair&) = default;
 };
 // Of one instruction, loops and calls aside: dynamic-update-slice, scatter, fusions that end with
-// them, elementwise operations on operands of the result's size, and what custom calls and fusions
-// declare.
+// them, all-reduce-start, collective-permute of slices, elementwise operations on operands of the
+// result's size, and what custom calls and fusions declare.
 std::vector<InPlacePair> InPlacePairs(const Instruction& instruction);
 
 class AliasSets {

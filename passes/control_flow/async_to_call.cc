@@ -101,6 +101,7 @@ class StepRewriter {
   Instruction* MakeCall() {
     Instruction* call = builder_.Call(bound_, wrapped_);
     if (!builder_.status().ok()) return call;
+    call->module().MoveName(*step_, call);
     if (!thread_.empty()) MarkForBackground(call, thread_, wish_);
     for (Instruction* earlier : step_->control_predecessors()) call->AddControlPredecessor(earlier);
     for (Instruction* later : step_->control_successors()) later->AddControlPredecessor(call);
@@ -141,7 +142,7 @@ bool KeepsItsTurn(const Instruction& instruction) {
   constexpr OpcodeSet kInTurn = {
       Opcode::kInfeed, Opcode::kOutfeed,  Opcode::kSend, Opcode::kSendDone,
       Opcode::kRecv,   Opcode::kRecvDone, Opcode::kRng,  Opcode::kRngGetAndUpdateState};
-  return kInTurn.Has(instruction.opcode()) || HasTrait(instruction.opcode(), kCollective);
+  return kInTurn.Has(instruction.opcode());
 }
 
 // Whether it is so for an instruction of the computation or of what that calls.
@@ -164,19 +165,23 @@ bool IsForeign(const Instruction& instruction) {
 class Worth {
  public:
   Worth(const Module& module, int64_t background_us)
-      : durations_(module, RatesOf("cpu")), seconds_(static_cast<double>(background_us) * 1e-6) {}
+      : durations_(module, RatesOf("cpu")),
+        seconds_(static_cast<double>(background_us) * 1e-6),
+        has_others_(module.config().replica_count * module.config().num_partitions > 1) {}
 
   bool Of(const Instruction& start) const {
     const Computation& wrapped = *start.call(0);
     if (AnyInside(wrapped, KeepsItsTurn)) return false;
     const std::string_view wish = FrontendAttribute(start, kBackgroundWish);
     if (!wish.empty()) return wish == "true";
+    if (has_others_ && MeetsOthers(wrapped)) return true;
     return durations_.InBackground(start) >= seconds_ || AnyInside(wrapped, IsForeign);
   }
 
  private:
   const Durations durations_;
   const double seconds_;
+  const bool has_others_;  // there are other devices to wait for
 };
 
 // The computation and all it calls.

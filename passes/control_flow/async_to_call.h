@@ -9,11 +9,11 @@
 // are not known yet are zeros. Control edges of a step move to its call.
 //
 // Option `background_us`: a call that takes as many microseconds on the CPU by the cost analysis,
-// and one that makes a custom call, is marked for `call-to-async`, which takes it up when all other
-// passes have seen a plain call (passes/util/background_calls.h). The frontend attribute
-// `background` of the async-start decides first: "true" marks, "false" does not. Never marked is
-// what draws random numbers, meets other devices, or talks to the host by a channel of its own: it
-// stays in its place among others of its kind. -1: none is marked.
+// one that makes a custom call, and one that meets other devices, is marked for `call-to-async`,
+// which takes it up when all other passes have seen a plain call (passes/util/background_calls.h).
+// The frontend attribute `background` of the async-start decides first: "true" marks, "false" does
+// not. Never marked is what draws random numbers, or sends, receives or talks to the host by a
+// channel of its own: it stays in its place among others of its kind. -1: none is marked.
 //
 // Requires: nothing.  Ensures: no async-start, async-update or async-done is left; what they called
 // runs on thread `main`.

@@ -1,6 +1,10 @@
 #include "passes/control_flow/call_to_async.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -17,6 +21,14 @@ constexpr std::string_view kAnyThread = "background";
 
 // Shorter work is not worth waking a thread for.
 constexpr double kWorthWaking = 5e-6;
+
+// "sum-done" of "sum", or of "sum-start".
+std::string DoneName(std::string_view start) {
+  constexpr std::string_view kStart = "-start";
+  const size_t at = start.rfind(kStart);
+  if (at == std::string_view::npos) return fmt::format("{}-done", start);
+  return fmt::format("{}-done{}", start.substr(0, at), start.substr(at + kStart.size()));
+}
 
 using CallSet = absl::flat_hash_set<const Instruction*>;
 
@@ -51,17 +63,35 @@ class PairMaker {
   }
 
  private:
-  // What the instruction comes after.
+  // What the instruction comes after; `waits`: after it has ended, where it is a marked call.
   template <class Fn>
   void ForEachEarlier(const Instruction& instruction, size_t last_in_turn, const Fn& fn) const {
-    for (const Instruction* operand : instruction.operands()) fn(number_.at(operand));
-    for (const Instruction* earlier : instruction.control_predecessors()) fn(number_.at(earlier));
-    if (last_in_turn != given_.size()) fn(last_in_turn);
+    for (const Instruction* operand : instruction.operands()) fn(number_.at(operand), true);
+    for (const Instruction* earlier : instruction.control_predecessors())
+      fn(number_.at(earlier), true);
+    // Devices need not wait for a meeting before they come to the next one.
+    if (last_in_turn != given_.size()) fn(last_in_turn, !IsMeeting(*given_[last_in_turn]));
+  }
+
+  // A marked call that has no other effect than to meet other devices.
+  static bool IsMeeting(const Instruction& instruction) {
+    return !BackgroundThreadOf(instruction).empty() && MeetsOthers(*instruction.to_apply()) &&
+           !HasOtherEffects(*instruction.to_apply());
+  }
+  static bool HasOtherEffects(const Computation& computation) {
+    for (const Instruction* instruction : computation.instructions()) {
+      if (instruction->HasOwnSideEffect() && !HasTrait(instruction->opcode(), kCollective))
+        return true;
+      for (const Computation* callee : instruction->calls()) {
+        if (HasOtherEffects(*callee)) return true;
+      }
+    }
+    return false;
   }
 
   bool IsInTurn(const Instruction& instruction) const {
     return effects_.Of(instruction) || HasTrait(instruction.opcode(), kCollective) ||
-           instruction.opcode() == Opcode::kRng;
+           instruction.opcode() == Opcode::kRng || IsMeeting(instruction);
   }
 
   // By how many dones an instruction waits for; of those with the same number, what leads to a
@@ -72,16 +102,16 @@ class PairMaker {
     size_t last_in_turn = given_.size();
     for (size_t i = 0; i < given_.size(); ++i) {
       if (IsInTurn(*given_[i])) before[i] = std::exchange(last_in_turn, i);
-      ForEachEarlier(*given_[i], before[i], [&](size_t earlier) {
-        const bool waits = kept.contains(given_[earlier]);
-        level[i] = std::max(level[i], level[earlier] + (waits ? 1 : 0));
+      ForEachEarlier(*given_[i], before[i], [&](size_t earlier, bool waits) {
+        const bool is_pair = waits && kept.contains(given_[earlier]);
+        level[i] = std::max(level[i], level[earlier] + (is_pair ? 1 : 0));
       });
     }
     std::vector<bool> leads(given_.size(), false);
     for (size_t i = given_.size(); i-- > 0;) {
       leads[i] = leads[i] || kept.contains(given_[i]);
       if (!leads[i]) continue;
-      ForEachEarlier(*given_[i], before[i], [&](size_t earlier) {
+      ForEachEarlier(*given_[i], before[i], [&](size_t earlier, bool /*waits*/) {
         if (level[earlier] == level[i]) leads[earlier] = true;
       });
     }
@@ -106,8 +136,8 @@ class PairMaker {
   bool HasCompany(absl::Span<Instruction* const> order, size_t at) const {
     for (size_t i = at + 1; i < order.size() && !Uses(*order[i], order[at]); ++i) {
       const Instruction& other = *order[i];
-      if (!BackgroundThreadOf(other).empty() || other.opcode() == Opcode::kCustomCall ||
-          durations_.Of(other) >= kWorthWaking)
+      const bool is_worth = !BackgroundThreadOf(other).empty() && !IsMeeting(other);
+      if (is_worth || other.opcode() == Opcode::kCustomCall || durations_.Of(other) >= kWorthWaking)
         return true;
     }
     return false;
@@ -161,6 +191,7 @@ class PairMaker {
                       call->operand_vector(), AttrsPtr::Make(std::move(attrs)),
                       std::vector<Computation*>{call->to_apply()});
     RETURN_IF_ERROR(b.status());
+    start->module().MoveName(*call, start);
     const std::vector<Instruction*> earlier(call->control_predecessors().begin(),
                                             call->control_predecessors().end());
     for (Instruction* instruction : earlier) start->AddControlPredecessor(instruction);
@@ -173,6 +204,7 @@ class PairMaker {
     Instruction* const done =
         b.OpWithShape(Opcode::kAsyncDone, call->shape(), {start}, start->attrs_ptr());
     RETURN_IF_ERROR(b.status());
+    done->module().Rename(done, DoneName(start->name()));
     const std::vector<Instruction*> later(call->control_successors().begin(),
                                           call->control_successors().end());
     call->DropControlEdges();

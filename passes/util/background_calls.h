@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/ir/computation.h"
 #include "lib/ir/instruction.h"
 #include "passes/util/frontend_attribute.h"
 
@@ -30,6 +31,18 @@ inline void MarkForBackground(Instruction* call, std::string_view thread, std::s
 inline std::string_view BackgroundThreadOf(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kCall) return "";
   return FrontendAttribute(instruction, kBackgroundThread);
+}
+
+// Whether what the computation does, or calls, may have to wait for other devices: it has a thread to
+// itself then, and other devices need not wait for what stands before it there.
+inline bool MeetsOthers(const Computation& computation) {
+  for (const Instruction* instruction : computation.instructions()) {
+    if (HasTrait(instruction->opcode(), kCollective)) return true;
+    for (const Computation* callee : instruction->calls()) {
+      if (MeetsOthers(*callee)) return true;
+    }
+  }
+  return false;
 }
 
 inline void UnmarkForBackground(Instruction* call) {

@@ -1,4 +1,4 @@
-// Mode `async`. Random programs of chains that run beside each other (async_program.h), on one or
+// Mode `async`. Random programs of chains that run beside each other (programs/random_async.h), on one or
 // several devices of one process. For every valid module on the CPU, after passes that the bytes of
 // the input choose:
 //   - it comes to its end: nothing waits for ever

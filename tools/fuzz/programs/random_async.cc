@@ -149,12 +149,17 @@ class AsyncWriter {
     for (int i = 0; i < operands; ++i) (i < chain.bound ? given : chain.late).push_back(Any(body));
     chain.shape = StateOf(chain, random_.OneIn(3));
     chain.state = New("s");
+    Line(body, "{} = {} async-start({}), calls={}{}{}", chain.state, chain.shape, Listed(given),
+         wrapped, chain.attributes, Wish());
+    body.open.push_back(std::move(chain));
+  }
+
+  // Whether it is to run in the background.
+  std::string_view Wish() {
     constexpr std::string_view kWishes[] = {", frontend_attributes={background=\"true\"}",
                                             ", frontend_attributes={background=\"true\"}", "",
                                             ", frontend_attributes={background=\"false\"}"};
-    Line(body, "{} = {} async-start({}), calls={}{}{}", chain.state, chain.shape, Listed(given),
-         wrapped, chain.attributes, kWishes[random_.Below(std::size(kWishes))]);
-    body.open.push_back(std::move(chain));
+    return kWishes[random_.Below(std::size(kWishes))];
   }
 
   // Operands bound so far, and the result or nothing yet.
@@ -193,12 +198,12 @@ class AsyncWriter {
     switch (random_.Below(3)) {
       case 0:
         chain.done = "all-reduce-done";
-        Line(body, "{} = {} all-reduce-start({}), to_apply=sum", chain.state, array_, x);
+        Line(body, "{} = {} all-reduce-start({}), to_apply=sum{}", chain.state, array_, x, Wish());
         break;
       case 1:
         chain.done = "collective-permute-done";
-        Line(body, "{} = ({}, {}) collective-permute-start({}), source_target_pairs={}",
-             chain.state, array_, array_, x, Pairs());
+        Line(body, "{} = ({}, {}) collective-permute-start({}), source_target_pairs={}{}",
+             chain.state, array_, array_, x, Pairs(), Wish());
         break;
       default: {
         AsyncBody wrapped;
@@ -207,8 +212,8 @@ class AsyncWriter {
         const std::string name = New("meeting");
         Finish(wrapped, name);
         chain.done = "async-done";
-        Line(body, "{} = (({}), {}) async-start({}), calls={}", chain.state, array_, array_, x,
-             name);
+        Line(body, "{} = (({}), {}) async-start({}), calls={}{}", chain.state, array_, array_, x,
+             name, Wish());
       }
     }
     body.open.push_back(std::move(chain));
