@@ -33,8 +33,8 @@ inline std::string_view BackgroundThreadOf(const Instruction& instruction) {
   return FrontendAttribute(instruction, kBackgroundThread);
 }
 
-// Whether what the computation does, or calls, may have to wait for other devices: it has a thread to
-// itself then, and other devices need not wait for what stands before it there.
+// Whether what the computation does, or calls, may have to wait for other devices: it has a thread
+// to itself then, and other devices need not wait for what stands before it there.
 inline bool MeetsOthers(const Computation& computation) {
   for (const Instruction* instruction : computation.instructions()) {
     if (HasTrait(instruction->opcode(), kCollective)) return true;

@@ -1,6 +1,6 @@
-// Mode `async`. Random programs of chains that run beside each other (programs/random_async.h), on one or
-// several devices of one process. For every valid module on the CPU, after passes that the bytes of
-// the input choose:
+// Mode `async`. Random programs of chains that run beside each other (programs/random_async.h), on
+// one or several devices of one process. For every valid module on the CPU, after passes that the
+// bytes of the input choose:
 //   - it comes to its end: nothing waits for ever
 //   - every device has what the interpreter computes, which does one thing after the other; sums may
 //     be rounded in another way (sensitivity.h)
