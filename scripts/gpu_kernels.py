@@ -44,7 +44,7 @@ def kernels_of(tool, module):
             rows.append(dict(zip(names, words)))
     if not rows:
         return "no kernels in the table of --kernel-info"
-    return sorted(rows, key=lambda row: int(re.match(r"k(\d+)", row["kernel"]).group(1)))
+    return sorted(rows, key=lambda row: row["kernel"])
 
 
 def per_byte(row):

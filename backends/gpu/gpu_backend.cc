@@ -72,7 +72,7 @@ absl::Status AddLaunches(const gpu::Program& program, std::string_view target,
   CollectLaunches(program.thunks, launches);
   for (const auto& [number, dims] : launches) {
     const auto i = static_cast<size_t>(number);
-    ASSIGN_OR_RETURN(const gpu::KernelEntry entry, gpu::EntryOf(program.kernels[i], i));
+    ASSIGN_OR_RETURN(const gpu::KernelEntry entry, gpu::EntryOf(program.kernels[i]));
     for (gpu::KernelResources& kernel : kernels) {
       if (kernel.name != entry.name) continue;
       kernel.shared_bytes += static_cast<int>(entry.shared_bytes);
@@ -98,8 +98,8 @@ absl::StatusOr<std::string> PtxOf(const gpu::Program& program, const CompileOpti
 // Texts of the kernels that were asked for.
 absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& options) {
   if (options.Wants(EmitStage::kLlvm)) {
-    for (size_t i = 0; i < program.kernels.size(); ++i) {
-      ASSIGN_OR_RETURN(const std::string text, gpu::KernelAsText(program.kernels[i], i));
+    for (const gpu::UniqueKernel& kernel : program.kernels) {
+      ASSIGN_OR_RETURN(const std::string text, gpu::KernelAsText(kernel));
       options.emit_sink(EmitStage::kLlvm, text);
     }
     if (program.kernels.empty()) options.emit_sink(EmitStage::kLlvm, "");

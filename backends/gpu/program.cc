@@ -7,6 +7,7 @@
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/host_thunk.h"
+#include "backends/gpu/kernel_names.h"
 #include "backends/gpu/library/collective_plan.h"
 #include "backends/gpu/one_block_thunks.h"
 #include "backends/gpu/product_thunk.h"
@@ -32,6 +33,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
   absl::StatusOr<Program> Run() {
     RETURN_IF_ERROR(EmitInto(program_));
     DropUnusedKernels(program_);
+    NameKernels(program_.kernels);
     return std::move(program_);
   }
 

@@ -38,8 +38,9 @@ struct LaunchDims {
 
 // A kernel as the emitters wrote it. Equal bitcode, equal kernel: some instructions share it.
 struct UniqueKernel {
-  std::string name;     // of the first instruction that wants it
-  std::string bitcode;  // its function is kKernelName
+  std::string name;         // of the first instruction that wants it
+  std::string bitcode;      // its function is kKernelName
+  std::string symbol = {};  // of its function where all kernels are one module (kernel_names.h)
 };
 inline constexpr char kKernelName[] = "kernel";
 

@@ -110,7 +110,7 @@ done:
   ret void
 }})",
                                        attribute);
-  UniqueKernel kernel{"join", ""};
+  UniqueKernel kernel{"join", "", "join"};
   llvm::raw_string_ostream stream(kernel.bitcode);
   llvm::WriteBitcodeToFile(*ParseLlvm(text, context), stream);
   const absl::StatusOr<Ptx> ptx = CompileToPtx({kernel}, PtxOptions());

@@ -11,8 +11,8 @@ namespace hlo::gpu {
 namespace {
 
 absl::Status CompileOne(absl::Span<const UniqueKernel> kernels, const PtxOptions& options,
-                        size_t first, DeviceCode& code) {
-  ASSIGN_OR_RETURN(Ptx ptx, CompileToPtx(kernels, options, first));
+                        DeviceCode& code) {
+  ASSIGN_OR_RETURN(Ptx ptx, CompileToPtx(kernels, options));
   code.ptx = std::move(ptx.text);
   code.kernels = std::move(ptx.kernels);
   code.waits = WaitForEarlier(code.ptx);
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<DeviceCode>> CompileKernels(absl::Span<const UniqueKe
     const auto begin = static_cast<size_t>(count * part / parts);
     const auto end = static_cast<size_t>(count * (part + 1) / parts);
     const auto i = static_cast<size_t>(part);
-    statuses[i] = CompileOne(kernels.subspan(begin, end - begin), options, begin, codes[i]);
+    statuses[i] = CompileOne(kernels.subspan(begin, end - begin), options, codes[i]);
   });
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
   return codes;
@@ -49,8 +49,8 @@ absl::StatusOr<DeviceCode> CompileEdited(const StageText& ptx,
   DeviceCode code;
   code.ptx = ptx.text;
   code.waits = WaitForEarlier(code.ptx);
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    ASSIGN_OR_RETURN(code.kernels.emplace_back(), EntryOf(kernels[i], i));
+  for (const UniqueKernel& kernel : kernels) {
+    ASSIGN_OR_RETURN(code.kernels.emplace_back(), EntryOf(kernel));
     const std::string& name = code.kernels.back().name;
     if (ptx.text.find(fmt::format(".entry {}(", name)) == std::string::npos)
       return Error("{}: kernel `{}` is not there", ptx.file, name);

@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeNvptxMachine(std::strin
   return machine;
 }
 
-absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& kernel, size_t i,
+absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& kernel,
                                                          llvm::LLVMContext& context) {
   const llvm::MemoryBufferRef buffer(llvm::StringRef(kernel.bitcode.data(), kernel.bitcode.size()),
                                      "kernel");
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& ker
   if (!parsed) return Internal("cannot read bitcode: {}", llvm::toString(parsed.takeError()));
   llvm::Function* const function = (*parsed)->getFunction(kKernelName);
   RET_CHECK(function != nullptr, "the kernel of `{}` has no function", kernel.name);
-  function->setName(PtxName(kernel, i));
+  function->setName(kernel.symbol);
   for (llvm::GlobalVariable& global : (*parsed)->globals()) {
     // PTX allows no dots in names.
     std::string name = global.getName().str();
@@ -152,22 +152,14 @@ absl::Status CheckTarget(std::string_view target) {
                target);
 }
 
-std::string PtxName(const UniqueKernel& kernel, size_t i) {
-  std::string name = kernel.name;
-  for (char& c : name) {
-    if (!absl::ascii_isalnum(c)) c = '_';
-  }
-  return fmt::format("k{}_{}", i, name);
-}
-
-absl::StatusOr<KernelEntry> EntryOf(const UniqueKernel& kernel, size_t i) {
+absl::StatusOr<KernelEntry> EntryOf(const UniqueKernel& kernel) {
   llvm::LLVMContext context;
-  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> module, ReadKernel(kernel, i, context));
-  return KernelEntry{PtxName(kernel, i), LaunchSharedBytes(*module)};
+  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> module, ReadKernel(kernel, context));
+  return KernelEntry{kernel.symbol, LaunchSharedBytes(*module)};
 }
 
-absl::StatusOr<Ptx> CompileToPtx(absl::Span<const UniqueKernel> kernels, const PtxOptions& options,
-                                 size_t first) {
+absl::StatusOr<Ptx> CompileToPtx(absl::Span<const UniqueKernel> kernels,
+                                 const PtxOptions& options) {
   constexpr int kHopper = 90;
   RETURN_IF_ERROR(CheckTarget(options.target));
   ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine,
@@ -178,15 +170,14 @@ absl::StatusOr<Ptx> CompileToPtx(absl::Span<const UniqueKernel> kernels, const P
   all.setTargetTriple(kTriple);
   all.setDataLayout(machine->createDataLayout());
   llvm::Linker linker(all);
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], first + i, context));
+  for (const UniqueKernel& kernel : kernels) {
+    ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernel, context));
     one->setDataLayout(machine->createDataLayout());
-    ptx.kernels.push_back({PtxName(kernels[i], first + i), LaunchSharedBytes(*one)});
+    ptx.kernels.push_back({kernel.symbol, LaunchSharedBytes(*one)});
     MoveSharedToLaunch(*one);
     if (options.overlap && CapabilityOf(options.target) >= kHopper)
       WaitAtEntry(*one->getFunction(ptx.kernels.back().name));
-    RET_CHECK(!linker.linkInModule(std::move(one)), "kernel of `{}` does not link",
-              kernels[i].name);
+    RET_CHECK(!linker.linkInModule(std::move(one)), "kernel of `{}` does not link", kernel.name);
   }
   LowerRemainders(all);
   MarkInvariantLoads(all);
@@ -213,11 +204,11 @@ bool WaitForEarlier(std::string_view ptx) {
   return count(kWait) == count(".entry ");
 }
 
-absl::StatusOr<std::string> KernelAsText(const UniqueKernel& kernel, size_t i) {
+absl::StatusOr<std::string> KernelAsText(const UniqueKernel& kernel) {
   llvm::LLVMContext context;
-  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> module, ReadKernel(kernel, i, context));
-  module->setModuleIdentifier(PtxName(kernel, i));
-  module->setSourceFileName(PtxName(kernel, i));
+  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> module, ReadKernel(kernel, context));
+  module->setModuleIdentifier(kernel.symbol);
+  module->setSourceFileName(kernel.symbol);
   std::string text = fmt::format("; {}\n", kernel.name);
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
@@ -227,12 +218,12 @@ absl::StatusOr<std::string> KernelAsText(const UniqueKernel& kernel, size_t i) {
 absl::Status ReplaceKernels(const StageText& edited, std::vector<UniqueKernel>& kernels) {
   ASSIGN_OR_RETURN(const KernelTexts texts, KernelTexts::Read(edited.file, edited.text));
   std::vector<std::string> names;
-  for (size_t i = 0; i < kernels.size(); ++i) names.push_back(PtxName(kernels[i], i));
+  for (size_t i = 0; i < kernels.size(); ++i) names.push_back(kernels[i].symbol);
   RETURN_IF_ERROR(texts.CheckNames(names));
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (!texts.Has(names[i])) continue;
     llvm::LLVMContext context;
-    ASSIGN_OR_RETURN(const auto original, ReadKernel(kernels[i], i, context));
+    ASSIGN_OR_RETURN(const auto original, ReadKernel(kernels[i], context));
     ASSIGN_OR_RETURN(const auto module, texts.Parse(names[i], *original->getFunction(names[i])));
     module->getFunction(names[i])->setName(kKernelName);
     kernels[i].bitcode.clear();

@@ -43,7 +43,8 @@ define void @kernel(ptr addrspace(1) %to) {{
   llvm::SMDiagnostic problem;
   const auto module = llvm::parseAssemblyString(text, problem, context);
   if (module == nullptr) FAIL(problem.getMessage().str());
-  UniqueKernel kernel{fmt::format("of_{}", floats), ""};
+  const std::string name = fmt::format("of_{}", floats);
+  UniqueKernel kernel{name, "", name};
   llvm::raw_string_ostream stream(kernel.bitcode);
   llvm::WriteBitcodeToFile(*module, stream);
   return kernel;
@@ -58,9 +59,9 @@ TEST_CASE("more shared memory than a kernel may declare comes with its launch", 
   REQUIRE(ptx->kernels.size() == 4);
   for (size_t i = 0; i < 4; ++i) {
     CAPTURE(kernels[i].name);
-    CHECK(ptx->kernels[i].name == PtxName(kernels[i], i));
+    CHECK(ptx->kernels[i].name == kernels[i].symbol);
     CHECK(ptx->kernels[i].shared_bytes == expected[i]);
-    const absl::StatusOr<KernelEntry> entry = EntryOf(kernels[i], i);
+    const absl::StatusOr<KernelEntry> entry = EntryOf(kernels[i]);
     REQUIRE(entry.ok());
     CHECK(entry->name == ptx->kernels[i].name);
     CHECK(entry->shared_bytes == expected[i]);

@@ -55,7 +55,7 @@ std::string AssemblyOfHost(const Jit& jit) {
 
 UniqueKernel KernelForGpu() {
   llvm::LLVMContext context;
-  UniqueKernel kernel{"loop", ""};
+  UniqueKernel kernel{"loop", "", "loop"};
   llvm::raw_string_ostream stream(kernel.bitcode);
   llvm::WriteBitcodeToFile(*LoopIn(context, "ptr addrspace(1)"), stream);
   return kernel;
