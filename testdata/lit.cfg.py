@@ -19,7 +19,7 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 config.name = "hlo"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".hlo", ".test", ".ll"]
-config.excludes = ["models", "corpus", "bench", "ops", "run", "fuzz", "gpu_kernels", "Inputs", "lit.cfg.py"]
+config.excludes = ["models", "corpus", "sharded", "bench", "ops", "run", "fuzz", "gpu_kernels", "Inputs", "lit.cfg.py"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 
 

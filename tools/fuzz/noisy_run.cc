@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "lib/analysis/region.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/module.h"
 #include "lib/ops/attrs.h"
@@ -93,6 +92,20 @@ Instruction* LargestOf(Builder& b, Instruction* x) {
   return b.Convert(b.Broadcast(largest, shape.dims(), {}), x->shape().element_type());
 }
 
+const Instruction* BeforeConversions(const Instruction* value) {
+  while (value->opcode() == Opcode::kConvert) value = value->operand(0);
+  return value;
+}
+
+// Whether the region adds its parameters, perhaps in another type, from which it rounds each time.
+bool AddsUp(const Computation& region) {
+  const Instruction* const sum = BeforeConversions(region.root());
+  if (sum->opcode() != Opcode::kAdd) return false;
+  const Instruction* const x = BeforeConversions(sum->operand(0));
+  const Instruction* const y = BeforeConversions(sum->operand(1));
+  return x != y && x->opcode() == Opcode::kParameter && y->opcode() == Opcode::kParameter;
+}
+
 // What an operation adds up, by size: the same with the absolute values of what it reads. Null
 // where it adds up nothing, or in a type that the sizes would soon leave.
 Instruction* SumOfSizes(Builder& b, Instruction* x) {
@@ -110,8 +123,8 @@ Instruction* SumOfSizes(Builder& b, Instruction* x) {
     return b.OpWithShape(x->opcode(), x->shape(), sizes, x->attrs_ptr());
   }
   const bool is_product = kMatrixProducts.Has(x->opcode());
-  const bool is_sum = x->opcode() == Opcode::kReduce && x->shape().IsArray() &&
-                      CombinerOpcode(*x->to_apply()) == Opcode::kAdd;
+  const bool is_sum =
+      x->opcode() == Opcode::kReduce && x->shape().IsArray() && AddsUp(*x->to_apply());
   if ((!is_product && !is_sum) || x->operand_count() != 2 || !has_room(x)) return nullptr;
   if (!has_room(x->operand(0)) || !has_room(x->operand(1))) return nullptr;
   const ElementType type = ComponentType(x->shape().element_type());

@@ -122,6 +122,13 @@ absl::StatusOr<Peaks> MeasurePeaks(Backend& backend, const CompileOptions& optio
   return peaks;
 }
 
+Peaks PeaksOf(const GpuDevice& device) {
+  Peaks peaks;
+  peaks.flops = 2e9 * static_cast<double>(device.multiprocessors * device.lanes) * device.clock_ghz;
+  peaks.bytes = device.bytes_per_second;
+  return peaks;
+}
+
 std::string ToString(const Peaks& peaks, std::string_view platform) {
   std::string narrow;
   for (const auto& [type, flops] : peaks.narrow)

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "backends/backend.h"
+#include "passes/gpu/gpu_device.h"
 
 namespace hlo {
 
@@ -39,6 +40,8 @@ std::set<ElementType> NarrowProducts(const Module& module);
 // enough to be measured; less than a second. Products are of f32, and of the narrow operands.
 absl::StatusOr<Peaks> MeasurePeaks(Backend& backend, const CompileOptions& options,
                                    const std::set<ElementType>& narrow);
+// What the data sheet of a GPU says, its tensor cores aside.
+Peaks PeaksOf(const GpuDevice& device);
 // "peaks of cpu: 95.1 GFLOP/s (product of f32 matrices), 12.2 GB/s (memory), 40 GB/s (caches)\n",
 // those of narrow operands after the first: "410 GFLOP/s (of bf16)".
 std::string ToString(const Peaks& peaks, std::string_view platform);

@@ -110,7 +110,11 @@ absl::StatusOr<Record> RecordThunks(const Executable& executable,
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   const int64_t clock = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
   const double begin = Now();
-  while (!record.IsEnough(Now() - begin, options.min_runs)) {
+  const auto is_enough = [&] {
+    return options.simulated ? !record.run_ms.empty()
+                             : record.IsEnough(Now() - begin, options.min_runs);
+  };
+  while (!is_enough()) {
     RETURN_IF_ERROR(states->Renew());
     const double start = Now();
     RETURN_IF_ERROR(states->Run([&](size_t device, ExecutionState& state) {
@@ -265,10 +269,15 @@ ProfileRow RowOf(const Operation& operation, double runs, const Peaks& peaks,
   const Cost cost = CostOfOperation(*instruction, operation, row.calls, costs);
   row.flops = cost.flops;
   row.bytes = cost.bytes;
-  if (row.median_ms > 0) {
-    row.roofline =
-        peaks.LeastMs(cost.flops, cost.bytes, NarrowOperands(*instruction)) / row.median_ms;
-  }
+  row.least_ms = peaks.LeastMs(cost.flops, cost.bytes, NarrowOperands(*instruction));
+  if (row.median_ms > 0) row.roofline = row.least_ms / row.median_ms;
+  return row;
+}
+
+// The row without the times of a simulator.
+ProfileRow Untimed(ProfileRow row) {
+  row.min_ms = row.median_ms = row.p95_ms = row.roofline = 0;
+  row.run_ms = row.least_ms * row.calls;
   return row;
 }
 
@@ -299,7 +308,12 @@ absl::StatusOr<Profile> TakeProfile(Backend& backend, const Executable& executab
                                     const CompileOptions& compile, const ProfileOptions& options) {
   const Module& module = executable.module();
   Profile profile{std::string(backend.name()), std::string(module.name()), options.mesh.devices()};
-  ASSIGN_OR_RETURN(profile.peaks, MeasurePeaks(backend, compile, NarrowProducts(module)));
+  profile.is_timed = !options.simulated.has_value();
+  if (options.simulated) {
+    profile.peaks = PeaksOf(*options.simulated);
+  } else {
+    ASSIGN_OR_RETURN(profile.peaks, MeasurePeaks(backend, compile, NarrowProducts(module)));
+  }
   Record record;
   if (backend.name() == "interpreter") {
     ASSIGN_OR_RETURN(record, RecordInstructions(module, arguments, compile, options));
@@ -312,15 +326,18 @@ absl::StatusOr<Profile> TakeProfile(Backend& backend, const Executable& executab
   double sum = 0;
   for (const Operation& operation : record.operations) {
     const auto found = names.find(operation.name);
-    profile.rows.push_back(RowOf(operation, runs, profile.peaks,
-                                 found == names.end() ? nullptr : found->second, costs));
+    ProfileRow row = RowOf(operation, runs, profile.peaks,
+                           found == names.end() ? nullptr : found->second, costs);
+    profile.rows.push_back(profile.is_timed ? std::move(row) : Untimed(std::move(row)));
     sum += profile.rows.back().run_ms;
   }
   for (ProfileRow& row : profile.rows) row.share = sum > 0 ? row.run_ms / sum : 0;
   profile.runs = std::ssize(record.run_ms);
-  profile.run_ms = Summarise(std::move(record.run_ms)).median;
-  profile.events = std::move(record.events);
-  profile.tracks = std::move(record.tracks);
+  if (profile.is_timed) {
+    profile.run_ms = Summarise(std::move(record.run_ms)).median;
+    profile.events = std::move(record.events);
+    profile.tracks = std::move(record.tracks);
+  }
   Sort(profile);
   return profile;
 }

@@ -3,16 +3,20 @@
 // their thunks compute (a fusion, a product, …); the interpreter has all instructions.
 //
 // Of several devices the times are those of all; calls, and the time in a run, are those of one.
+// What a simulator takes says nothing: of its operations the least times are shown that the GPU
+// would take, by its data sheet.
 //
 //   $ hlo-run f.hlo --profile
 //   $ hlo-run f.hlo --profile=f.json,f.svg,f.trace.json
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "backends/backend.h"
+#include "passes/gpu/gpu_device.h"
 #include "tools/run/device_threads.h"
 #include "tools/run/peaks.h"
 
@@ -26,10 +30,11 @@ struct ProfileRow {
   double calls = 0;    // in a run
   // Of a call, without what it calls.
   double min_ms = 0, median_ms = 0, p95_ms = 0;
-  double run_ms = 0;            // in a run, on average
+  double run_ms = 0;            // in a run, on average; of a simulated GPU the least
   double share = 0;             // of all rows
   double flops = 0, bytes = 0;  // of a call, by lib/analysis/cost.h
-  double roofline = 0;          // the least time that the peaks allow, to the median
+  double least_ms = 0;          // of a call, by the peaks
+  double roofline = 0;          // that to the median
 };
 
 // One call of the last run, with what it calls; milliseconds.
@@ -44,6 +49,7 @@ struct Profile {
   std::string platform;
   std::string module;
   int64_t devices = 1;
+  bool is_timed = true;  // false: a simulated GPU's
   int64_t runs = 0;
   double run_ms = 0;  // a whole run, median; the clock is read around each operation
   Peaks peaks;
@@ -58,6 +64,7 @@ struct ProfileOptions {
   RunOptions run;
   DeviceLimits limits;
   int64_t min_runs = 1;
+  std::optional<GpuDevice> simulated;  // the GPU whose data sheet stands for a clock
 };
 
 // `arguments`: of each device. `compile`: as the executable was compiled.

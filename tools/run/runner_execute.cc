@@ -123,6 +123,17 @@ absl::Status Runner::Profile(Backend& backend, const Executable& executable,
   const bool is_measured = options_.iterations > 0 && !buffers_;  // else they are steps
   ProfileOptions profiled{mesh_, ExecutionOptions(), Limits(), options_.bench_min_runs};
   if (is_measured) profiled.min_runs = options_.iterations;
+  if (options_.platform == "gpu-sim") {
+    for (const auto& file : options_.profile_files) {
+      if (file.form.ends_with(".trace.json") || file.form.ends_with(".svg"))
+        return Error(
+            "`{}`: platform gpu-sim has no times to draw; a table, .json and .csv say what its "
+            "operations do",
+            file.file);
+    }
+    const std::string& device = options_.gpu_properties.device;
+    ASSIGN_OR_RETURN(profiled.simulated, FindGpuDevice(device.empty() ? "h100_sxm" : device));
+  }
   ASSIGN_OR_RETURN(const hlo::Profile profile,
                    TakeProfile(backend, executable, arguments, CompilerOptions(nullptr), profiled));
   running_ = false;
