@@ -153,5 +153,34 @@ ENTRY e {
   CHECK_FALSE(sets.MustAlias(r.Value("f"), r.Value("x")));
 }
 
+TEST_CASE("collectives that write over what they are given", "[analysis][alias]") {
+  const Ranged r(R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT ab = f32[] add(a, b)
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  y = f32[8] parameter(1)
+  zero = s32[] constant(0)
+  at = (s32[]) tuple(zero)
+  s = (f32[8], f32[8]) all-reduce-start(x, y), replica_groups={}, to_apply=sum
+  d = (f32[8], f32[8]) all-reduce-done(s)
+  p = f32[8] collective-permute(x, y, at, at), source_target_pairs={{0,1}}, slice_sizes={{4}}
+  q = (f32[8], f32[8], u32[], u32[]) collective-permute-start(x, y, at, at), source_target_pairs={{0,1}}, slice_sizes={{4}}
+  w = f32[8] collective-permute-done(q)
+  v = f32[8] collective-permute(x), source_target_pairs={{0,1}}
+  ROOT t = ((f32[8], f32[8]), f32[8], f32[8], f32[8]) tuple(d, p, w, v)
+})");
+  const auto pairs = [&](std::string_view name) {
+    return InPlacePairs(*r.module->FindInstruction(name));
+  };
+  CHECK(pairs("s") == std::vector<InPlacePair>{{0, 0, 0}, {1, 0, 1}});
+  CHECK(pairs("p") == std::vector<InPlacePair>{{1, 0, 0}});
+  CHECK(pairs("q") == std::vector<InPlacePair>{{1, 0, 1}});
+  CHECK(pairs("v").empty());
+}
+
 }  // namespace
 }  // namespace hlo
