@@ -1,5 +1,5 @@
-// Names of kernels where all of them are one module of PTX: those of the fusions and operations that
-// they compute, as XLA has it.
+// Names of kernels where all of them are one module of PTX: those of the fusions and operations
+// that they compute, as XLA has it.
 //
 //   loop_fusion.2 = fusion(x), kind=kLoop      .entry loop_fusion_2(
 #pragma once
