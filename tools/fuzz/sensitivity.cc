@@ -37,6 +37,10 @@ constexpr int kThoroughMixtures = 24;
 constexpr double kRoom = 8;
 constexpr double kLargeQuotient = 1e6;
 
+bool IsConvolution(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kConvolution;
+}
+
 bool IsRegionOfReducer(const Computation& computation) {
   for (const CallSite& caller : computation.callers()) {
     if (!kBodyRunners.Has(caller.caller->opcode())) return true;
@@ -299,13 +303,20 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
   }
   if (AnyInstruction(module, HasOtherForm))
     runs.push_back({NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere});
+  if (AnyInstruction(module, IsConvolution)) {
+    runs.push_back({.kind = NoisyRun::Kind::kExpanded,
+                    .random = FuzzRandom(1),
+                    .sign = 1.0,
+                    .everywhere = everywhere,
+                    .swaps = true});
+  }
   return runs;
 }
 
 absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
   module.ClearSchedule();
-  if (run.kind == NoisyRun::Kind::kExpanded) return WriteOtherForms(module);
-  if (run.expands) RETURN_IF_ERROR(WriteOtherForms(module));
+  if (run.kind == NoisyRun::Kind::kExpanded) return WriteOtherForms(module, run.swaps);
+  if (run.expands) RETURN_IF_ERROR(WriteOtherForms(module, /*swaps=*/false));
   const std::vector<Computation*> computations = module.computations();
   for (Computation* computation : computations) {
     if (IsRegionOfReducer(*computation)) continue;
