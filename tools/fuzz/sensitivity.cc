@@ -228,6 +228,14 @@ std::string ElementText(const Literal& array, int64_t i) {
   return out;
 }
 
+void AppendOtherForms(const Module& module, bool everywhere, std::vector<NoisyRun>& runs) {
+  const NoisyRun run{NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere};
+  if (AnyInstruction(module, HasOtherForm)) runs.push_back(run);
+  if (!AnyInstruction(module, IsConvolution)) return;
+  runs.push_back(run);
+  runs.back().swaps = true;
+}
+
 // The runs that show what may move in `module`.
 std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options) {
   const bool everywhere = options.everywhere, thorough = options.thorough;
@@ -301,15 +309,7 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
     for (const double sign : {1.0, -1.0})
       runs.push_back({NoisyRun::Kind::kZeros, FuzzRandom(1), sign, everywhere});
   }
-  if (AnyInstruction(module, HasOtherForm))
-    runs.push_back({NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere});
-  if (AnyInstruction(module, IsConvolution)) {
-    runs.push_back({.kind = NoisyRun::Kind::kExpanded,
-                    .random = FuzzRandom(1),
-                    .sign = 1.0,
-                    .everywhere = everywhere,
-                    .swaps = true});
-  }
+  AppendOtherForms(module, everywhere, runs);
   return runs;
 }
 
