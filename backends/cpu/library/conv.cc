@@ -103,11 +103,15 @@ absl::StatusOr<std::unique_ptr<ConvKernel>> MakeConv(const ConvSpec& spec, const
     ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> conv, MakeConv(serial, host));
     return std::make_unique<SerialConv>(std::move(conv));
   }
-  if (std::unique_ptr<ConvKernel> rows = MakeRowConv(spec, host)) return rows;
-  ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> fast, MakeOneDnnConv(spec, host));
-  if (fast == nullptr) fast = MakeImplicitConv(spec, host);
-  if (fast != nullptr) return fast;
-  return MakeGemmConv(spec, host);
+  std::unique_ptr<ConvKernel> conv = MakeRowConv(spec, host);
+  if (conv == nullptr) {
+    ASSIGN_OR_RETURN(conv, MakeOneDnnConv(spec, host));
+  }
+  if (conv == nullptr) conv = MakeImplicitConv(spec, host);
+  if (conv == nullptr) {
+    ASSIGN_OR_RETURN(conv, MakeGemmConv(spec, host));
+  }
+  return WithoutPadding(std::move(conv), spec);
 }
 
 }  // namespace hlo::cpu

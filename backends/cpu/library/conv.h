@@ -92,4 +92,8 @@ std::unique_ptr<ConvKernel> MakeImplicitConv(const ConvSpec& spec, const Host& h
 // Null where oneDNN has no fast implementation.
 absl::StatusOr<std::unique_ptr<ConvKernel>> MakeOneDnnConv(const ConvSpec& spec, const Host& host);
 
+// The same without products of padding, where `conv` multiplies zeros in its place: another value
+// only where the kernel is infinite or NaN. Costs nothing where no result is NaN.
+std::unique_ptr<ConvKernel> WithoutPadding(std::unique_ptr<ConvKernel> conv, const ConvSpec& spec);
+
 }  // namespace hlo::cpu
