@@ -48,7 +48,6 @@ struct NoisyRun {
   // it, where a function reads them that has a cut there.
   bool takes_sides = false;
   bool expands = false;  // of kNoise: as kExpanded, with noise in what statistics become
-  bool swaps = false;    // of kExpanded: operands of convolutions change places before
 };
 
 // What the run puts in the place of an array or of each element of a tuple; the value itself where

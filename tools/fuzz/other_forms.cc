@@ -70,12 +70,9 @@ bool HasOtherForm(const Instruction& instruction) {
   return IsStatistics(instruction) || SeesPadding(instruction) || Solves(instruction);
 }
 
-absl::Status WriteOtherForms(Module& module, bool swaps) {
+absl::Status WriteOtherForms(Module& module) {
   PassContext context;
-  RETURN_IF_ERROR(
-      RunPipelineText(swaps ? "batchnorm_expander,convolution-operand-swap" : "batchnorm_expander",
-                      module, context)
-          .status());
+  RETURN_IF_ERROR(RunPipelineText("batchnorm_expander", module, context).status());
   const std::vector<Computation*> computations = module.computations();  // regions come in
   for (Computation* computation : computations) {
     std::vector<Instruction*> instructions;

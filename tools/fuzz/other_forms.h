@@ -9,10 +9,9 @@ namespace hlo {
 
 // Statistics are sums, which may overflow before they are divided; a convolution that sees padding
 // multiplies zeros; a triangular solve may multiply by inverses, and has no number where the matrix
-// is infinite. Where the kernel of a convolution is larger than its input, XLA's passes and ours
-// let them change places: with `swaps` it is the other one that meets the zeros.
+// is infinite.
 bool HasOtherForm(const Instruction& instruction);
 
-absl::Status WriteOtherForms(Module& module, bool swaps);
+absl::Status WriteOtherForms(Module& module);
 
 }  // namespace hlo

@@ -37,10 +37,6 @@ constexpr int kThoroughMixtures = 24;
 constexpr double kRoom = 8;
 constexpr double kLargeQuotient = 1e6;
 
-bool IsConvolution(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kConvolution;
-}
-
 bool IsRegionOfReducer(const Computation& computation) {
   for (const CallSite& caller : computation.callers()) {
     if (!kBodyRunners.Has(caller.caller->opcode())) return true;
@@ -228,14 +224,6 @@ std::string ElementText(const Literal& array, int64_t i) {
   return out;
 }
 
-void AppendOtherForms(const Module& module, bool everywhere, std::vector<NoisyRun>& runs) {
-  const NoisyRun run{NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere};
-  if (AnyInstruction(module, HasOtherForm)) runs.push_back(run);
-  if (!AnyInstruction(module, IsConvolution)) return;
-  runs.push_back(run);
-  runs.back().swaps = true;
-}
-
 // The runs that show what may move in `module`.
 std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options) {
   const bool everywhere = options.everywhere, thorough = options.thorough;
@@ -309,14 +297,15 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
     for (const double sign : {1.0, -1.0})
       runs.push_back({NoisyRun::Kind::kZeros, FuzzRandom(1), sign, everywhere});
   }
-  AppendOtherForms(module, everywhere, runs);
+  if (AnyInstruction(module, HasOtherForm))
+    runs.push_back({NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere});
   return runs;
 }
 
 absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
   module.ClearSchedule();
-  if (run.kind == NoisyRun::Kind::kExpanded) return WriteOtherForms(module, run.swaps);
-  if (run.expands) RETURN_IF_ERROR(WriteOtherForms(module, /*swaps=*/false));
+  if (run.kind == NoisyRun::Kind::kExpanded) return WriteOtherForms(module);
+  if (run.expands) RETURN_IF_ERROR(WriteOtherForms(module));
   const std::vector<Computation*> computations = module.computations();
   for (Computation* computation : computations) {
     if (IsRegionOfReducer(*computation)) continue;

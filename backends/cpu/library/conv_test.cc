@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -154,9 +155,15 @@ T MakeValue(int i) {
   }
 }
 
-// Runs `kernel` and compares with Expected.
+bool IsNear(double got, double want, double most) {
+  if (std::isfinite(want)) return std::abs(got - want) <= most;
+  return std::isnan(want) ? std::isnan(got) : got == want;
+}
+
+// Runs `kernel` and compares with Expected. `is_infinite`: an element of the kernel is.
 template <class T>
-void CheckKernel(const ConvSpec& s, const ConvKernel& kernel, double tolerance) {
+void CheckKernel(const ConvSpec& s, const ConvKernel& kernel, double tolerance,
+                 bool is_infinite = false) {
   int64_t lhs_count = s.batch * s.in_features,
           rhs_count = s.in_features * s.out_features / s.feature_groups;
   int64_t positions = 1;
@@ -169,6 +176,9 @@ void CheckKernel(const ConvSpec& s, const ConvKernel& kernel, double tolerance) 
   std::vector<T> out(static_cast<size_t>(s.out_batch_size() * positions * s.out_features));
   for (size_t i = 0; i < lhs.size(); ++i) lhs[i] = MakeValue<T>(static_cast<int>(i));
   for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = MakeValue<T>(static_cast<int>(i * 3 + 1));
+  if constexpr (std::is_floating_point_v<T>) {
+    if (is_infinite) rhs[rhs.size() / 3] = std::numeric_limits<T>::infinity();
+  }
   static ThreadPool pool(2);
   const auto bytes = static_cast<size_t>((kernel.scratch_bytes() + 128) / 64 * 64);
   void* scratch = std::aligned_alloc(64, bytes);
@@ -194,7 +204,7 @@ void CheckKernel(const ConvSpec& s, const ConvKernel& kernel, double tolerance) 
         double size = 1e-30;
         const double want = Expected(s, lhs, rhs, n, at, o, size);
         const double got = ValueOf(out[static_cast<size_t>(offset + o * s.out_feature)]);
-        wrong += !(std::abs(got - want) <= tolerance * size);
+        wrong += !IsNear(got, want, tolerance * size);
       }
     }
   }
@@ -296,6 +306,25 @@ TEST_CASE("rows of few results", "[cpu][conv]") {
     }
   }
   CHECK(found >= 5);
+}
+
+TEST_CASE("infinite kernels do not meet padding", "[cpu][conv]") {
+  for (const Host& host : HostsOfEachLevel()) {
+    for (const TestConv& c : Cases()) {
+      for (const Order order : {Order::kChannelsLast, Order::kChannelsFirst, Order::kGradient}) {
+        ConvSpec spec = Finish(c.spec, order);
+        CAPTURE(c.name, static_cast<int>(order), static_cast<int>(host.level));
+        const auto best = MakeConv(spec, host);
+        REQUIRE(best.ok());
+        CheckKernel<float>(spec, **best, 1e-5, /*is_infinite=*/true);
+        if (order != Order::kChannelsLast) continue;
+        spec.lhs_type = spec.rhs_type = spec.out_type = E::kF64;
+        const auto wide = MakeConv(spec, host);
+        REQUIRE(wide.ok());
+        CheckKernel<double>(spec, **wide, 1e-14, /*is_infinite=*/true);
+      }
+    }
+  }
 }
 
 TEST_CASE("constant kernels", "[cpu][conv]") {
