@@ -32,6 +32,8 @@ std::string ThunksOf(std::string_view hlo, bool run_passes = false, bool merge =
 std::string KernelsOf(std::string_view hlo, bool run_passes = false);
 // The kernels of the module as PTX, or the error.
 std::string PtxOf(std::string_view hlo, std::string_view target = "sm_90");
+// How many kernels such a text has.
+int CountKernels(std::string_view ptx);
 // The message with which the module is refused, or "".
 std::string RefusalOf(std::string_view hlo);
 

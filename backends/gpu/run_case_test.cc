@@ -176,6 +176,14 @@ std::string KernelsOf(std::string_view hlo, bool run_passes) {
   return EmitText(hlo, EmitStage::kLlvm, run_passes, "");
 }
 
+int CountKernels(std::string_view ptx) {
+  constexpr std::string_view kEntry = ".entry ";
+  int count = 0;
+  for (size_t at = ptx.find(kEntry); at != std::string_view::npos; at = ptx.find(kEntry, at + 1))
+    ++count;
+  return count;
+}
+
 std::string PtxOf(std::string_view hlo, std::string_view target) {
   return EmitText(hlo, EmitStage::kPtx, false, target);
 }

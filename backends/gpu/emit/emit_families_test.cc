@@ -188,8 +188,8 @@ TEST_CASE("many windows that meet", "[gpu][scatter]") {
                           region)),
                       1e-6}) == "");
   }
-  CHECK_THAT(PtxOf(scatter("f32", "add", 100'000)), Catch::Matchers::Contains("k3_"));
-  CHECK_THAT(PtxOf(scatter("f32", "add", 40)), !Catch::Matchers::Contains("k2_"));
+  CHECK(CountKernels(PtxOf(scatter("f32", "add", 100'000))) >= 4);
+  CHECK(CountKernels(PtxOf(scatter("f32", "add", 40))) <= 2);
   CHECK(RunGpuCase({With("x = f32[7] parameter(0)\ni = s64[100,1] parameter(1)\n"
                          "u = f32[100] parameter(2)\nROOT r = f32[7] scatter(x, i, u), "
                          "update_window_dims={}, inserted_window_dims={0}, "

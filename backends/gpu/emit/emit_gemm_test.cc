@@ -87,7 +87,7 @@ TEST_CASE("blocks share the depth of products with few tiles", "[gpu][mma]") {
       test.hlo = text;
       test.largest_integer = 10;
       CHECK(RunGpuCase(test) == "");
-      CHECK_THAT(PtxOf(text), Catch::Matchers::Contains("k2_") || Catch::Matchers::Contains("k1_"));
+      CHECK(CountKernels(PtxOf(text)) >= 2);
     }
   }
 }
