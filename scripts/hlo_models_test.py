@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks testdata/models, corpus and bench without running a program: that the files agree with
+"""Checks testdata/models, corpus, bench and sharded without running a program: that the files agree with
 each other and with their README, and that the comparison finds what it should."""
 
 import json
@@ -11,8 +11,8 @@ import unittest
 
 import hlo_models
 
-MODELS, CORPUS, BENCH = hlo_models.FOLDERS
-LIMITS = {MODELS: 10_000_000, CORPUS: 2_500_000, BENCH: 1_500_000}
+MODELS, CORPUS, BENCH, SHARDED = hlo_models.FOLDERS
+LIMITS = {MODELS: 10_000_000, CORPUS: 2_500_000, BENCH: 1_500_000, SHARDED: 1_500_000}
 
 
 def references():

@@ -179,11 +179,12 @@ def divided(tool, platform, totals):
 
 
 # Pipelines that give a program another form, with the programs whose values they change: of what stands after the end of a dynamic
-# array no value is defined; `rng` draws other numbers when it is written out; what only rounds and comes back is left out for GPUs, and
-# their pipeline knows no convolution of s32.
+# array no value is defined; `rng` draws other numbers when it is written out; for GPUs what only rounds and comes back is left out,
+# padding is written out, and there is no convolution of s32.
 PIPELINES = {
     "frontend": ("dynamic-dims", "random-streams"),
-    "default<gpu,library>": ("dynamic-dims", "random-streams", "eight_bit_floats", "narrowing", "operands-by-table"),
+    "default<gpu,library>": ("dynamic-dims", "random-streams", "eight_bit_floats", "narrowing", "operands-by-table",
+                             "infinite-convolutions"),
 }
 
 

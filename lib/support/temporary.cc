@@ -43,11 +43,14 @@ void RemoveLeftOver(const std::string& folder) {
   }
 }
 
-// Whether this process has not looked at `folder` so far.
+// Whether this process has not looked at `folder` so far. A process that makes a folder for each of
+// many steps forgets: looking twice costs little.
 bool IsNew(const std::string& folder) {
+  constexpr size_t kMostRemembered = 64;
   static std::mutex mutex;
   static auto& seen = *new std::set<std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
+  if (seen.size() >= kMostRemembered) seen.clear();
   return seen.insert(folder).second;
 }
 
