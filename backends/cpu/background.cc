@@ -27,6 +27,9 @@ namespace {
 constexpr std::string_view kAnyThread = "background";
 constexpr std::string_view kMeetings = "meeting";  // a thread for each
 
+// Whether it is one thread, which the program has given a name.
+bool IsNamed(std::string_view thread) { return thread != kAnyThread && thread != kMeetings; }
+
 // A sequence that is started, again and again.
 struct BackgroundTask {
   enum class Stage { kIdle, kQueued, kRunning, kDone };
@@ -112,8 +115,8 @@ class BackgroundThreads final {
   // Until it is done. `is_main`: the caller is the main sequence.
   void Await(BackgroundTask& task, bool is_main) {
     Lock lock(mutex_);
-    const bool takes_it = !is_main || MostOf(task.thread) != 1 || task.thread == kAnyThread ||
-                          queues_[std::string(task.thread)].threads.empty();
+    const bool takes_it =
+        !is_main || !IsNamed(task.thread) || queues_[std::string(task.thread)].threads.empty();
     if (takes_it && Unqueue(task)) {
       task.stage = BackgroundTask::Stage::kRunning;
       lock.unlock();
@@ -158,8 +161,7 @@ class BackgroundThreads final {
 
   void AddThread(Queue& queue, std::string_view name) {
     std::string track(name);
-    if (name == kAnyThread || name == kMeetings)
-      track += fmt::format(" {}", queue.threads.size() + 1);
+    if (!IsNamed(name)) track += fmt::format(" {}", queue.threads.size() + 1);
     try {
       queue.threads.emplace_back([this, &queue, track] { Work(queue, track); });
     } catch (const std::system_error&) {  // the system gives no more: who waits does the work

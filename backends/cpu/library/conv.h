@@ -93,7 +93,7 @@ std::unique_ptr<ConvKernel> MakeImplicitConv(const ConvSpec& spec, const Host& h
 absl::StatusOr<std::unique_ptr<ConvKernel>> MakeOneDnnConv(const ConvSpec& spec, const Host& host);
 
 // The same without products of padding, where `conv` multiplies zeros in its place: another value
-// only where the kernel is infinite or NaN. Costs nothing where no result is NaN.
+// only where the kernel is infinite or NaN. Costs a look at the corners where none of them is NaN.
 std::unique_ptr<ConvKernel> WithoutPadding(std::unique_ptr<ConvKernel> conv, const ConvSpec& spec);
 
 }  // namespace hlo::cpu
