@@ -212,6 +212,7 @@ def simulated(tool, totals):
         if files:
             closing(f"{folder} on gpu-sim", [tool, "--check-file", *flags, *files], totals)
     closing("testdata/gpu_kernels by the assembler", ["scripts/gpu_kernels.py", f"--build={tool.parent.parent}"], totals)
+    closing("threads that meet in kernels", ["scripts/ptx_divergence.py", f"--build={tool.parent.parent}"], totals)
     closing("testdata/corpus on gpu-sim", [tool, "--check-models", "testdata/corpus", *flags, "--time-limit=20"], totals)
     divided(tool, "gpu-sim", totals)
     tiny = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "testdata/models").glob("*_tiny.json"))

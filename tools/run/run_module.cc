@@ -19,10 +19,10 @@ int Runner::Run() {
   if (status.ok()) status = Steps();
   progress_.Stage("");
   if (status.ok()) return exit_code_;
-  if (transport_ != nullptr && IsToldElsewhere(status))
-    return running_ ? kExitRunFailure : kExitBadInput;
-  const int code = source_ != nullptr && located_ ? ReportError(status, source_.get())
-                                                  : ReportToolError("hlo-run", status);
+  // mpirun gives the code of the process that ends first: they have the same.
+  const int code = transport_ != nullptr && IsToldElsewhere(status) ? ExitCodeOf(status)
+                   : source_ != nullptr && located_ ? ReportError(status, source_.get())
+                                                    : ReportToolError("hlo-run", status);
   // What went wrong while running is no fault of the text.
   return code == kExitBadInput && running_ ? kExitRunFailure : code;
 }
