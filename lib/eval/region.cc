@@ -12,14 +12,6 @@
 namespace hlo {
 namespace {
 
-// Opcodes that leave a scalar as it is.
-bool IsScalarIdentity(Opcode opcode) {
-  return opcode == Opcode::kReshape || opcode == Opcode::kBroadcast ||
-         opcode == Opcode::kTranspose || opcode == Opcode::kBitcast || opcode == Opcode::kCopy ||
-         opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kReverse ||
-         opcode == Opcode::kDomain;
-}
-
 bool IsScalarTree(Shape shape) {
   if (shape.IsTuple()) {
     for (Shape element : shape.elements()) {
@@ -72,7 +64,7 @@ struct RegionProgram::Compiler {
       return CompileComputation(*inst.call(0), operands);
     }
     const bool same_type = inst.operand_count() > 0 && inst.operand(0)->shape() == inst.shape();
-    if (IsScalarIdentity(opcode) && (same_type || opcode != Opcode::kCopy)) return operands[0];
+    if (kScalarKeepers.Has(opcode) && (same_type || opcode != Opcode::kCopy)) return operands[0];
     if (!ElementwiseOp::Takes(opcode) || !inst.shape().IsScalar()) return Fail();
     Step step{};
     ASSIGN_OR_RETURN(step.op, ElementwiseOp::Make(inst));

@@ -51,6 +51,11 @@ inline constexpr OpcodeSet kDeviceIds = {Opcode::kReplicaId, Opcode::kPartitionI
 
 // ---- arithmetic ----
 
+// Of a scalar they make that scalar.
+inline constexpr OpcodeSet kScalarKeepers = {Opcode::kReshape,   Opcode::kBitcast,
+                                             Opcode::kBroadcast, Opcode::kTranspose,
+                                             Opcode::kCopy,      Opcode::kOptimizationBarrier,
+                                             Opcode::kReverse,   Opcode::kDomain};
 inline constexpr OpcodeSet kMatrixProducts = {Opcode::kDot, Opcode::kConvolution};
 // Apply a computation of two scalars again and again to what they reduce.
 inline constexpr OpcodeSet kReduceOps = {Opcode::kReduce, Opcode::kReduceWindow};

@@ -6,6 +6,7 @@
 #include "lib/analysis/region.h"
 #include "lib/eval/scalar_ops.h"
 #include "lib/ir/computation.h"
+#include "lib/ops/opcode_groups.h"
 #include "lib/support/contains.h"
 #include "lib/types/memory_order.h"
 
@@ -130,12 +131,10 @@ bool IsScalarRegion(const Computation& computation) {
   for (const Instruction* i : computation.instructions()) {
     if (i->opcode() == Opcode::kTuple && i->is_root()) continue;
     if (!i->shape().IsArray() || i->shape().rank() != 0) return false;
-    const bool is_simple = i->opcode() == Opcode::kParameter || i->opcode() == Opcode::kConstant ||
-                           i->opcode() == Opcode::kReshape || i->opcode() == Opcode::kBroadcast ||
-                           i->opcode() == Opcode::kTranspose;
-    const bool is_call =
-        (i->opcode() == Opcode::kCall || i->opcode() == Opcode::kMap || i->IsFusion()) &&
-        IsScalarRegion(*i->call(0));
+    const bool is_same = kScalarKeepers.Has(i->opcode()) && i->operand(0)->shape() == i->shape();
+    const bool is_simple =
+        i->opcode() == Opcode::kParameter || i->opcode() == Opcode::kConstant || is_same;
+    const bool is_call = kElementCallers.Has(i->opcode()) && IsScalarRegion(*i->call(0));
     if (!is_simple && !is_call && !IsFusibleElementwise(*i)) return false;
   }
   return true;

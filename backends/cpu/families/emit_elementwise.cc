@@ -3,10 +3,9 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/codegen/scalar_region.h"
 #include "backends/cpu/families/fusion_emitter.h"
-#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
-#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 
@@ -58,73 +57,21 @@ absl::StatusOr<Value> FusionEmitter::EmitElementwise(const Instruction* instruct
     const bool is_scalar = operand->shape().rank() == 0;
     ASSIGN_OR_RETURN(operands[static_cast<size_t>(i)], Emit(operand, is_scalar ? Index() : index));
   }
-  const ElementType type = instruction->shape().element_type();
-  if (instruction->opcode() == Opcode::kCopy ||
-      instruction->opcode() == Opcode::kOptimizationBarrier)
-    return operands[0];
-  if (instruction->opcode() == Opcode::kConvert) return b_.Convert(operands[0], type);
-  return b_.Element(instruction->opcode(), type, operands, ElementAttrsOf(*instruction));
+  return ApplyElementwise(*instruction, operands);
 }
 
-// ---- scalar computations ----
-
-absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(
-    const Instruction* instruction, absl::flat_hash_map<const Instruction*, Values>& known) {
-  if (const auto it = known.find(instruction); it != known.end()) return it->second[0];
-  if (instruction->opcode() == Opcode::kConstant) return EmitConstant(instruction, {});
-  if (instruction->opcode() == Opcode::kGetTupleElement) {
-    const Instruction* const tuple = instruction->operand(0);
-    if (tuple->opcode() == Opcode::kTuple)
-      return EmitRegionInstruction(tuple->operand(instruction->tuple_index()), known);
-  }
-  Values operands;
-  for (const Instruction* operand : instruction->operands()) {
-    ASSIGN_OR_RETURN(const Value value, EmitRegionInstruction(operand, known));
-    operands.push_back(value);
-  }
-  absl::StatusOr<Value> value = tile::kNoValue;
-  if (!instruction->shape().IsArray() || instruction->shape().rank() != 0) {
-    return Unsupported(instruction->loc(),
-                       "platform `cpu` cannot run `{}` inside a scalar computation yet",
-                       instruction->opcode_text());
-  }
-  const Opcode op = instruction->opcode();
-  if (op == Opcode::kReshape || op == Opcode::kBitcast || op == Opcode::kBroadcast ||
-      op == Opcode::kTranspose || op == Opcode::kCopy) {
-    value = operands[0];  // of a scalar
-  } else if (kElementCallers.Has(op)) {
-    ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->call(0), operands));
-    value = results[0];
-  } else if (IsFusibleElementwise(*instruction)) {
-    const ElementType type = instruction->shape().element_type();
-    value = op == Opcode::kConvert ? b_.Convert(operands[0], type)
-                                   : b_.Element(op, type, operands, ElementAttrsOf(*instruction));
-  } else {
-    return Unsupported(instruction->loc(),
-                       "platform `cpu` cannot run `{}` inside a scalar computation yet",
-                       instruction->opcode_text());
-  }
-  known[instruction] = {*value};
-  return value;
+absl::StatusOr<Value> FusionEmitter::ApplyElementwise(const Instruction& instruction,
+                                                      absl::Span<const Value> operands) {
+  const Opcode opcode = instruction.opcode();
+  const ElementType type = instruction.shape().element_type();
+  if (opcode == Opcode::kCopy || opcode == Opcode::kOptimizationBarrier) return operands[0];
+  if (opcode == Opcode::kConvert) return b_.Convert(operands[0], type);
+  return b_.Element(opcode, type, operands, ElementAttrsOf(instruction));
 }
 
 absl::StatusOr<Values> FusionEmitter::EmitRegion(const Computation& computation,
                                                  absl::Span<const Value> arguments) {
-  absl::flat_hash_map<const Instruction*, Values> known;
-  for (int i = 0; i < computation.parameter_count(); ++i) {
-    known[computation.parameter(i)] = {arguments[static_cast<size_t>(i)]};
-  }
-  const Instruction* const root = computation.root();
-  Values results;
-  if (root->opcode() != Opcode::kTuple) {
-    ASSIGN_OR_RETURN(const Value value, EmitRegionInstruction(root, known));
-    return Values{value};
-  }
-  for (const Instruction* element : root->operands()) {
-    ASSIGN_OR_RETURN(const Value value, EmitRegionInstruction(element, known));
-    results.push_back(value);
-  }
-  return results;
+  return ScalarRegion<FusionEmitter>(*this, computation, arguments).Results();
 }
 
 }  // namespace hlo::cpu

@@ -141,9 +141,14 @@ class FusionEmitter {
   // `on_false` where they do not hold, if it is kMasked.
   absl::StatusOr<Value> Guarded(const std::vector<Condition>& conditions, const Emission& on_true,
                                 const Emission& on_false, Outside outside = Outside::kAnywhere);
-  // What Movement wants to know.
+  // What ScalarRegion and Movement want to know.
+  static constexpr std::string_view kPlatform = "cpu";
+  static constexpr bool kTakesArrays = false;
   using ValueType = Value;
   using ValueList = Values;
+  absl::StatusOr<Value> ScalarConstant(const Instruction& i) { return EmitConstant(&i, {}); }
+  absl::StatusOr<Value> ApplyElementwise(const Instruction& instruction,
+                                         absl::Span<const Value> operands);
   using IndexType = Index;
   using PositionType = Affine;
   using PositionList = Index;
@@ -199,8 +204,6 @@ class FusionEmitter {
   absl::StatusOr<Value> EmitReduce(const Instruction* instruction, int result, const Index& index);
   absl::StatusOr<Value> EmitReduceWindow(const Instruction* instruction, int result,
                                          const Index& index);
-  absl::StatusOr<Value> EmitRegionInstruction(
-      const Instruction* instruction, absl::flat_hash_map<const Instruction*, Values>& known);
   struct Reduction;
   void KeepLanesForRows(const Index& index);
   absl::StatusOr<Values> ReduceStep(Reduction& r, const ActiveNest& nest, const Values& before);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/codegen/scalar_region.h"
 #include "backends/gpu/emit/core/reducer.h"
-#include "lib/ops/opcode_groups.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -100,13 +100,13 @@ Emitted GpuFusionEmitter::Convert(const Emitted& value, ElementType from, Elemen
   return from == to ? value : Element(Opcode::kConvert, to, {from}, {value});
 }
 
-absl::StatusOr<Emitted> GpuFusionEmitter::ApplyElementwise(const Instruction* i,
+absl::StatusOr<Emitted> GpuFusionEmitter::ApplyElementwise(const Instruction& i,
                                                            absl::Span<const Emitted> x) {
-  if (i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kOptimizationBarrier) return x[0];
+  if (i.opcode() == Opcode::kCopy || i.opcode() == Opcode::kOptimizationBarrier) return x[0];
   absl::InlinedVector<ElementType, 3> types;
-  for (const Instruction* operand : i->operands()) types.push_back(operand->shape().element_type());
+  for (const Instruction* operand : i.operands()) types.push_back(operand->shape().element_type());
   return EmitElement(k_.b(), kGpuConversions,
-                     {i->opcode(), i->shape().element_type(), ElementAttrsOf(*i)}, types, x);
+                     {i.opcode(), i.shape().element_type(), ElementAttrsOf(i)}, types, x);
 }
 
 absl::StatusOr<Emitted> GpuFusionEmitter::EmitElementwise(const Instruction* i,
@@ -118,57 +118,12 @@ absl::StatusOr<Emitted> GpuFusionEmitter::EmitElementwise(const Instruction* i,
     ASSIGN_OR_RETURN(const Emitted value, Emit(operand, is_scalar ? ArrayIndex() : index));
     operands.push_back(value);
   }
-  return ApplyElementwise(i, operands);
+  return ApplyElementwise(*i, operands);
 }
 
 absl::StatusOr<EmittedList> GpuFusionEmitter::EmitRegion(const Computation& computation,
                                                          absl::Span<const Emitted> arguments) {
-  absl::flat_hash_map<const Instruction*, Emitted> known;
-  const std::function<absl::StatusOr<Emitted>(const Instruction*)> value =
-      [&](const Instruction* i) -> absl::StatusOr<Emitted> {
-    if (const auto it = known.find(i); it != known.end()) return it->second;
-    const Opcode op = i->opcode();
-    if (op == Opcode::kParameter) return arguments[static_cast<size_t>(i->parameter_number())];
-    if (op == Opcode::kConstant) return EmitConstant(i, ArrayIndex());
-    if (op == Opcode::kGetTupleElement && i->operand(0)->opcode() == Opcode::kTuple)
-      return value(i->operand(0)->operand(static_cast<int>(i->tuple_index())));
-    if (!i->shape().IsArray()) {
-      return Unsupported(i->loc(), "platform `gpu` cannot run `{}` inside a scalar computation yet",
-                         i->opcode_text());
-    }
-    EmittedList operands;
-    for (const Instruction* operand : i->operands()) {
-      ASSIGN_OR_RETURN(const Emitted x, value(operand));
-      operands.push_back(x);
-    }
-    Emitted result;
-    if (op == Opcode::kReshape || op == Opcode::kBitcast || op == Opcode::kBroadcast ||
-        op == Opcode::kTranspose || op == Opcode::kCopy) {
-      result = operands[0];
-    } else if (kElementCallers.Has(op)) {
-      ASSIGN_OR_RETURN(const EmittedList results, EmitRegion(*i->call(0), operands));
-      result = results[0];
-    } else if (IsFusibleElementwise(*i)) {
-      ASSIGN_OR_RETURN(result, ApplyElementwise(i, operands));
-    } else {
-      return Unsupported(i->loc(), "platform `gpu` cannot run `{}` inside a scalar computation yet",
-                         i->opcode_text());
-    }
-    known[i] = result;
-    return result;
-  };
-  const Instruction* const root = computation.root();
-  EmittedList results;
-  if (root->opcode() != Opcode::kTuple) {
-    ASSIGN_OR_RETURN(const Emitted one, value(root));
-    results.push_back(one);
-    return results;
-  }
-  for (const Instruction* element : root->operands()) {
-    ASSIGN_OR_RETURN(const Emitted one, value(element));
-    results.push_back(one);
-  }
-  return results;
+  return ScalarRegion<GpuFusionEmitter>(*this, computation, arguments).Results();
 }
 
 absl::StatusOr<Emitted> GpuFusionEmitter::EmitConstant(const Instruction* i,

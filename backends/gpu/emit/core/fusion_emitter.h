@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -81,9 +82,15 @@ class GpuFusionEmitter final {
   absl::StatusOr<CheckedIndex> IndexElement(const Instruction* instruction, const ArrayIndex& index,
                                             int64_t limit);
 
-  // What Movement wants to know.
+  // What ScalarRegion and Movement want to know.
+  static constexpr std::string_view kPlatform = "gpu";
+  static constexpr bool kTakesArrays = true;
   using ValueType = Emitted;
   using ValueList = EmittedList;
+  absl::StatusOr<Emitted> ScalarConstant(const Instruction& i) {
+    return EmitConstant(&i, ArrayIndex());
+  }
+  absl::StatusOr<Emitted> ApplyElementwise(const Instruction& i, absl::Span<const Emitted> x);
   using IndexType = ArrayIndex;
   using PositionType = llvm::Value*;
   using PositionList = ArrayIndex::Positions;
@@ -113,7 +120,6 @@ class GpuFusionEmitter final {
                                                                const ArrayIndex&);
   absl::StatusOr<Emitted> EmitUncached(const Instruction* i, const ArrayIndex& index, int result);
   absl::StatusOr<Emitted> EmitElementwise(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> ApplyElementwise(const Instruction* i, absl::Span<const Emitted> x);
   absl::StatusOr<Emitted> EmitConstant(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitReshape(const Instruction* i, const ArrayIndex& index);
   // bitcast-convert between types of different widths.
