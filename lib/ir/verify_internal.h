@@ -79,10 +79,6 @@ inline Agreement ExactWhereLayoutsCount(const VerifierOptions& options,
   return {.float_width = true, .layout = options.layout_sensitive, .leniency = leniency};
 }
 
-constexpr int64_t kDeviceMemory = 0;
-constexpr int64_t kFastMemory = 1;
-constexpr int64_t kHostMemory = 5;
-
 struct VerifyContext {
   const Module& module;
   const VerifierOptions& options;

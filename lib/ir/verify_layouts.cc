@@ -24,6 +24,7 @@
 //   verify_broadcast_dims_order   `dimensions` of broadcasts ascend
 #include "lib/ir/layout_change.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/types/memory_space.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo::internal {
@@ -49,12 +50,12 @@ int64_t SizeOf(const VerifyContext& context, Shape shape) {
 // The two slices between memory spaces.
 void CheckMemorySpaceOfSlice(const VerifyContext& context, const Instruction& slice,
                              const Instruction& operand) {
-  const int64_t from = operand.shape().layout().memory_space;
-  const int64_t to = slice.shape().layout().memory_space;
+  const int64_t from = MemorySpaceOf(operand.shape());
+  const int64_t to = MemorySpaceOf(slice.shape());
   if (from == to) return;
-  const bool fast = from == kFastMemory || to == kFastMemory;
-  const bool to_host = slice.opcode() == Opcode::kDynamicSlice && to == kHostMemory;
-  const bool from_host = slice.opcode() == Opcode::kDynamicUpdateSlice && from == kHostMemory;
+  const bool fast = from == kFastMemorySpace || to == kFastMemorySpace;
+  const bool to_host = slice.opcode() == Opcode::kDynamicSlice && to == kHostMemorySpace;
+  const bool from_host = slice.opcode() == Opcode::kDynamicUpdateSlice && from == kHostMemorySpace;
   if (!fast && !to_host && !from_host) return;
   context.findings.Add(
       slice.loc(),
@@ -101,8 +102,8 @@ void CheckBitcast(const VerifyContext& context, const Instruction& bitcast) {
     return;
   }
   if (!from.has_layout() || !to.has_layout() || operand.IsConstant()) return;
-  const bool from_host = from.layout().memory_space == kHostMemory;
-  const bool to_host = to.layout().memory_space == kHostMemory;
+  const bool from_host = MemorySpaceOf(from) == kHostMemorySpace;
+  const bool to_host = MemorySpaceOf(to) == kHostMemorySpace;
   if (from_host == to_host) return;
   context.findings.Add(bitcast.loc(),
                        "bitcast `{}` from `{:l}` to `{:l}` {} host memory, which takes a copy",
@@ -114,8 +115,8 @@ void CheckCopy(const VerifyContext& context, const Instruction& copy) {
   const Shape from = copy.operand(0)->shape();
   const Shape to = copy.shape();
   if (!from.IsArray() || !from.has_layout() || !to.has_layout()) return;
-  const bool from_host = from.layout().memory_space == kHostMemory;
-  const bool to_host = to.layout().memory_space == kHostMemory;
+  const bool from_host = MemorySpaceOf(from) == kHostMemorySpace;
+  const bool to_host = MemorySpaceOf(to) == kHostMemorySpace;
   if (from_host == to_host) return;
   // A copy to the host may yet turn out to be one within the host, when memory spaces have been
   // propagated; those may transpose.
@@ -191,13 +192,12 @@ void CheckLayoutSensitive(const VerifyContext& context, const Instruction& instr
 void CheckNoHostMemory(const VerifyContext& context, const Instruction& instruction) {
   bool host = false;
   ForEachLeaf(instruction.shape(), [&host](Shape leaf, const ShapeIndex&) {
-    const Layout* layout = leaf.layout_or_null();
-    host = host || (layout != nullptr && layout->memory_space == kHostMemory);
+    host = host || MemorySpaceOf(leaf) == kHostMemorySpace;
   });
   if (!host) return;
   context.findings.Add(instruction.loc(),
                        "`{}` has shape `{:l}`, expected nothing in host memory, space {}",
-                       instruction.name(), instruction.shape(), kHostMemory);
+                       instruction.name(), instruction.shape(), kHostMemorySpace);
 }
 
 }  // namespace

@@ -53,9 +53,5 @@ inline bool IsDense(const Instruction* x) {
   return IsLaidOut(x) && x->shape().layout().tiles.empty() &&
          x->shape().layout().split_configs.empty();
 }
-constexpr int64_t kHostMemory = 5;  // S(5) of a layout
-inline int64_t MemorySpace(Shape shape) {
-  return shape.has_layout() ? shape.layout().memory_space : 0;
-}
 
 }  // namespace hlo::algsimp

@@ -1,6 +1,7 @@
 // Rules about copies and bitcasts.
 #include <algorithm>
 
+#include "lib/types/memory_space.h"
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 
@@ -84,7 +85,7 @@ std::optional<Shape> Aligned(Shape from, Shape to) {
   const std::optional<DimVec> order = FollowGroups(groups, MajorToMinor(from));
   if (!order) return std::nullopt;
   Layout layout;
-  layout.memory_space = MemorySpace(from);
+  layout.memory_space = MemorySpaceOf(from);
   return LaidOut(to, *order, true, std::move(layout));
 }
 
@@ -145,8 +146,8 @@ Instruction* BitcastOfBroadcast(Instruction* bitcast, Rewriter& rewriter) {
 
 // From or to the memory of the host.
 bool CrossesToHost(const Instruction* copy) {
-  return (MemorySpace(copy->shape()) == kHostMemory) !=
-         (MemorySpace(copy->operand(0)->shape()) == kHostMemory);
+  return (MemorySpaceOf(copy->shape()) == kHostMemorySpace) !=
+         (MemorySpaceOf(copy->operand(0)->shape()) == kHostMemorySpace);
 }
 
 // Whether the tiles of `from` and `to` lie on the same elements, the groups saying which
@@ -208,7 +209,7 @@ Instruction* CopyOfBitcastCopy(Instruction* copy, Rewriter& rewriter) {
                                              : FollowGroups(back, MajorToMinor(copy->shape()));
   if (!order) return nullptr;
   Layout layout = before ? to.layout() : from.layout();
-  layout.memory_space = MemorySpace(before ? x->shape() : copy->shape());
+  layout.memory_space = MemorySpaceOf(before ? x->shape() : copy->shape());
   const Shape shape = LaidOut(before ? to : from, *order, false, std::move(layout));
   if (before)
     return rewriter.OpWithShape(Opcode::kCopy, copy->shape(), {rewriter.Bitcast(x, shape)});
@@ -227,7 +228,7 @@ Instruction* CopyToLayout(Instruction* copy, Rewriter&) {
 
 // copy or reshape of copies and reshapes of x that moves no byte of x  =>  bitcast(x)
 Instruction* MoveToBitcast(Instruction* move, Rewriter& rewriter) {
-  if (!IsDense(move) || MemorySpace(move->shape()) != MemorySpace(move->operand(0)->shape()))
+  if (!IsDense(move) || MemorySpaceOf(move->shape()) != MemorySpaceOf(move->operand(0)->shape()))
     return nullptr;
   Instruction* x = move->operand(0);
   while (!IsDense(x) || x->shape().element_type() != move->shape().element_type() ||
@@ -245,7 +246,7 @@ Instruction* CopyOfReshapeToMemory(Instruction* copy, Rewriter& rewriter) {
       !IsDense(reshape))
     return nullptr;
   Layout layout = copy->shape().layout();
-  layout.memory_space = MemorySpace(reshape->shape());
+  layout.memory_space = MemorySpaceOf(reshape->shape());
   if (!ReshapeIsBitcast(reshape->shape(), copy->shape().WithLayout(layout))) return nullptr;
   return ReshapeTo(rewriter, reshape->operand(0), copy->shape());
 }
@@ -257,7 +258,7 @@ Instruction* CopyOfReshape(Instruction* copy, Rewriter& rewriter) {
   if (reshape->opcode() != Opcode::kReshape || !reshape->has_one_user()) return nullptr;
   Instruction* x = reshape->operand(0);
   if (!IsDense(copy) || !IsDense(reshape) || !IsDense(x) || copy->shape().IsZeroSized() ||
-      MemorySpace(copy->shape()) != MemorySpace(x->shape()))
+      MemorySpaceOf(copy->shape()) != MemorySpaceOf(x->shape()))
     return nullptr;
   const bool after_copy = x->opcode() == Opcode::kCopy && x->has_one_user();
   if (!after_copy && ReshapeIsBitcast(x->shape(), reshape->shape())) return nullptr;
@@ -275,8 +276,8 @@ Instruction* ReshapeOfCopy(Instruction* reshape, Rewriter& rewriter) {
   if (copy->opcode() != Opcode::kCopy || !copy->has_one_user()) return nullptr;
   Instruction* x = copy->operand(0);
   if (!IsDense(reshape) || !IsDense(copy) || !IsDense(x) || reshape->shape().IsZeroSized() ||
-      MemorySpace(x->shape()) == kHostMemory ||
-      MemorySpace(x->shape()) != MemorySpace(reshape->shape()))
+      MemorySpaceOf(x->shape()) == kHostMemorySpace ||
+      MemorySpaceOf(x->shape()) != MemorySpaceOf(reshape->shape()))
     return nullptr;
   const bool before_copy =
       reshape->has_one_user() && reshape->uses()[0].user->opcode() == Opcode::kCopy;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/ir/custom_call.h"
+#include "lib/types/memory_space.h"
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 
@@ -102,7 +103,7 @@ Instruction* DynamicSliceOfBroadcast(Instruction* slice, Rewriter& rewriter) {
 Instruction* DynamicSliceConstant(Instruction* slice, Rewriter& rewriter) {
   Instruction* x = slice->operand(0);
   if (!HasScalarStarts(slice, 1) || x->IsConstant() ||
-      MemorySpace(x->shape()) != MemorySpace(slice->shape()))
+      MemorySpaceOf(x->shape()) != MemorySpaceOf(slice->shape()))
     return nullptr;
   SliceRanges ranges;
   for (int i = 0; i < slice->shape().rank(); ++i) {

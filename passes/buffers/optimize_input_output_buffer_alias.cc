@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/types/memory_space.h"
 #include "passes/buffers/entry_alias.h"
 
 namespace hlo {
@@ -13,8 +14,6 @@ struct AliasBuffer {
   int64_t bytes = 0;
   int64_t memory_space = 0;
 };
-
-int64_t MemorySpaceOf(Shape shape) { return shape.has_layout() ? shape.layout().memory_space : 0; }
 
 void LargestFirst(std::vector<AliasBuffer>& buffers) {
   std::stable_sort(buffers.begin(), buffers.end(), [](const AliasBuffer& a, const AliasBuffer& b) {

@@ -6,15 +6,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/ir/custom_call.h"
+#include "lib/types/memory_space.h"
 
 namespace hlo {
 namespace {
 
-constexpr int64_t kHostSpace = 5;
-
 bool IsInHostMemory(const Instruction& value) {
-  const Layout* layout = value.shape().layout_or_null();
-  return layout != nullptr && layout->memory_space == kHostSpace;
+  return MemorySpaceOf(value.shape()) == kHostMemorySpace;
 }
 
 // Whether an update takes what `value` is, arranged anew.

@@ -171,11 +171,6 @@ bool OnlyChangesForm(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kBitcast || instruction.opcode() == Opcode::kCopy;
 }
 
-int64_t MemorySpaceOf(Shape array) {
-  const Layout* const layout = array.layout_or_null();
-  return layout == nullptr ? kDeviceMemorySpace : layout->memory_space;
-}
-
 Shape WithMemorySpace(Shape shape, const ShapeIndex& index, int64_t memory_space) {
   if (!index.empty()) {
     const int first = static_cast<int>(index.front());

@@ -17,12 +17,11 @@
 
 #include "lib/ir/custom_call.h"
 #include "lib/ir/module.h"
+#include "lib/types/memory_space.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
 
-constexpr int64_t kDeviceMemorySpace = 0;
-constexpr int64_t kHostMemorySpace = 5;
 // Of computations that run on the host.
 constexpr std::string_view kHostThread = "host";
 
@@ -66,7 +65,6 @@ bool SplitsWords(const Instruction& instruction);
 // `reshape` only where it moves no bytes.
 bool OnlyChangesForm(const Instruction& instruction);
 
-int64_t MemorySpaceOf(Shape array);  // the device's where there is no layout
 // `shape` with the array at `index` in another memory.
 Shape WithMemorySpace(Shape shape, const ShapeIndex& index, int64_t memory_space);
 // Without anything in the memory of the host.

@@ -8,11 +8,10 @@
 #include "lib/ir/async_chain.h"
 #include "lib/ir/custom_call.h"
 #include "lib/ops/opcode_groups.h"
+#include "lib/types/memory_space.h"
 
 namespace hlo {
 namespace {
-
-constexpr int64_t kHostMemory = 5;
 
 // Leaf i of the result has the elements of operand i.
 constexpr OpcodeSet kMovesEach = {Opcode::kAllGather, Opcode::kAllToAll, Opcode::kCollectivePermute,
@@ -51,10 +50,7 @@ bool EndsInPlace(const Instruction& root) {
                       [](const Instruction* end) { return InPlaceOperand(end->opcode()) >= 0; }));
 }
 
-bool LiesOnHost(Shape shape) {
-  const Layout* layout = shape.layout_or_null();
-  return layout != nullptr && layout->memory_space == kHostMemory;
-}
+bool LiesOnHost(Shape shape) { return MemorySpaceOf(shape) == kHostMemorySpace; }
 
 bool IsAllocation(const Instruction& instruction) {
   return IsCustomCall(instruction, "AllocateBuffer");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/types/memory_space.h"
 
 namespace hlo {
 
@@ -11,7 +12,7 @@ namespace {
 constexpr uint32_t kUncounted = ~uint32_t{0};
 
 bool IsOwnMemory(Shape shape) {
-  return shape.IsArray() && (!shape.has_layout() || shape.layout().memory_space == 0);
+  return shape.IsArray() && MemorySpaceOf(shape) == kDeviceMemorySpace;
 }
 
 }  // namespace

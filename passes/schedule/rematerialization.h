@@ -45,6 +45,7 @@
 // copies to the host under way aside; what has become unused is removed (dce).
 #pragma once
 
+#include "lib/types/memory_space.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -60,7 +61,7 @@ struct RematerializationOptions {
   int64_t min_remat_size = 0;
   std::string compact_shape_function = "same";
   int64_t minor_multiple = 1;
-  int64_t host_memory_space = 5;
+  int64_t host_memory_space = kHostMemorySpace;
   double bandwidth_to_host_bytes_per_second = 2.5e10;
   double bandwidth_from_host_bytes_per_second = 2.5e10;
   // What the platform does in a second; 0: such work takes no time.

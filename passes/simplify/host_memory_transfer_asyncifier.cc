@@ -12,19 +12,19 @@ namespace {
 constexpr OpcodeSet kTransfers = {Opcode::kCopy, Opcode::kDynamicSlice,
                                   Opcode::kDynamicUpdateSlice};
 
-std::optional<int64_t> MemorySpaceOf(Shape shape) {
+std::optional<int64_t> StatedMemorySpace(Shape shape) {
   if (!shape.IsArray() || !shape.has_layout()) return std::nullopt;
   return shape.layout().memory_space;
 }
 
 absl::StatusOr<bool> IsTransfer(const Instruction& instruction, int64_t host) {
   constexpr int64_t kDevice = 0;
-  const std::optional<int64_t> to = MemorySpaceOf(instruction.shape());
-  const std::optional<int64_t> from = MemorySpaceOf(instruction.operand(0)->shape());
+  const std::optional<int64_t> to = StatedMemorySpace(instruction.shape());
+  const std::optional<int64_t> from = StatedMemorySpace(instruction.operand(0)->shape());
   if (instruction.opcode() != Opcode::kDynamicUpdateSlice)
     return (from == host && to == kDevice) ||
            (instruction.opcode() == Opcode::kCopy && from == kDevice && to == host);
-  if (MemorySpaceOf(instruction.operand(1)->shape()) != kDevice || to != host) return false;
+  if (StatedMemorySpace(instruction.operand(1)->shape()) != kDevice || to != host) return false;
   if (from != to)
     return Error(instruction.loc(),
                  "`{}` updates `{}`, which does not lie in the memory of the host as its result",

@@ -14,12 +14,13 @@
 // Leaves alone: what runs asynchronously already; memory spaces of the device but its main one.
 #pragma once
 
+#include "lib/types/memory_space.h"
 #include "passes/pass.h"
 
 namespace hlo {
 
 struct HostMemoryTransferAsyncifierOptions {
-  int64_t host_memory_space_color = 5;
+  int64_t host_memory_space_color = kHostMemorySpace;
 
   static auto Fields() {
     return std::tuple{Optional("host_memory_space_color",
