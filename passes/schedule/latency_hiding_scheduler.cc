@@ -161,7 +161,7 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
     const int64_t limit = std::max<int64_t>(
         1, static_cast<int64_t>(static_cast<double>(options.memory_limit_bytes) * 0.9));
     if (limit == options.memory_limit_bytes) break;  // the same order again
-    options.memory_limit_bytes = limit;
+    options.memory_limit_bytes.value = limit;
     ASSIGN_OR_RETURN(result, ScheduleByUnits(module, context, options));
     changed |= result.changed;
   }
@@ -169,9 +169,6 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
 }
 
 absl::StatusOr<bool> LatencyHidingScheduler::Run(Module& module, PassContext& context) {
-  if (options_.memory_limit_bytes < 0)
-    return Error("`memory_limit_bytes` is {}, expected 0 or more", options_.memory_limit_bytes);
-  if (options_.rerun < 0) return Error("`rerun` is {}, expected 0 or more", options_.rerun);
   if (!context.MayRewrite()) return false;
   bool changed = !module.is_scheduled();
   ASSIGN_OR_RETURN(const bool reordered, options_.platform.empty() ? RunByUnits(module, context)

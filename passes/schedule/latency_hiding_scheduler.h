@@ -48,7 +48,7 @@
 namespace hlo {
 
 struct LatencyHidingSchedulerOptions {
-  int64_t memory_limit_bytes = 0;
+  IntIn<0> memory_limit_bytes;
   std::string platform;
   IntIn<0> all_gather_overlap_limit{1};
   IntIn<0> all_reduce_overlap_limit{1};
@@ -60,7 +60,7 @@ struct LatencyHidingSchedulerOptions {
   IntIn<0> reduce_scatter_overlap_limit{1};
   IntIn<0> send_recv_overlap_limit{1};
   IntIn<0> send_recv_host_overlap_limit{1};
-  int64_t rerun = 0;
+  IntIn<0> rerun;
   bool schedule_send_recvs = false;
   bool force_send_recv_to_use_same_resource = false;
   bool track_sync_op_resource_usage = false;
