@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lib/ir/compare.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/async_pairs.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
@@ -25,20 +26,13 @@ constexpr std::string_view kSuffixes[] = {"-start", "-update", "-done"};
 
 // Values through which a producer is looked for.
 constexpr int kMaxSteps = 1000;
-constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape",
-                                                  "GlobalToLocalShape"};
-
 // Hand values of an operand on; all others make values of their own.
 constexpr OpcodeSet kPassThrough = {Opcode::kGetTupleElement, Opcode::kTuple,
                                     Opcode::kOptimizationBarrier, Opcode::kCopy, Opcode::kWhile};
 
 bool PassesThrough(const Instruction& value) {
   if (value.opcode() != Opcode::kCustomCall) return kPassThrough.Has(value.opcode());
-  if (value.operand_count() == 0) return false;
-  const std::string_view target = value.attrs<CustomCallAttrs>().custom_call_target;
-  return target.starts_with("xla.sdy.") ||
-         std::find(std::begin(kTransparentCalls), std::end(kTransparentCalls), target) !=
-             std::end(kTransparentCalls);
+  return value.operand_count() > 0 && HandsOperandOn(value);
 }
 
 bool CallsComputation(Opcode opcode) {

@@ -42,6 +42,10 @@ struct Allocation {
   Shape shape = {};                       // kArgument: of the leaf
 };
 
+inline bool IsConstant(const Allocation& a) { return a.kind == Allocation::Kind::kConstant; }
+// Each run has its own.
+inline bool IsOfState(const Allocation& a) { return !IsConstant(a); }
+
 struct AssignmentHooks {
   // Whether the result leaf may be written over operand `operand` (an array), which dies there and
   // has the same size in bytes.

@@ -17,8 +17,6 @@ namespace {
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, Arena::kAlignment); }
 
-bool IsConstant(const Allocation& a) { return a.kind == Allocation::Kind::kConstant; }
-bool IsOfState(const Allocation& a) { return !IsConstant(a); }
 bool IsTemporary(const Allocation& a) { return a.kind == Allocation::Kind::kTemp; }
 
 }  // namespace

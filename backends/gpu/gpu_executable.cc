@@ -12,7 +12,6 @@
 namespace hlo::gpu {
 namespace {
 
-bool IsOfState(const Allocation& a) { return !IsConstant(a); }
 bool IsLoaded(const Allocation& a) { return a.kind == Allocation::Kind::kArgument && a.size > 0; }
 
 }  // namespace

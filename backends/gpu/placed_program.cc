@@ -1,5 +1,6 @@
 #include "backends/gpu/placed_program.h"
 
+#include "backends/codegen/compiled_executable.h"
 #include "backends/common/stored_array.h"
 #include "backends/gpu/device/staging.h"
 #include "lib/support/round.h"

@@ -46,6 +46,4 @@ absl::StatusOr<DevicePtr> PlaceAllocations(Device& device,
                                            bool (*wanted)(const Allocation&), int64_t first_bytes,
                                            std::vector<DevicePtr>& addresses);
 
-inline bool IsConstant(const Allocation& a) { return a.kind == Allocation::Kind::kConstant; }
-
 }  // namespace hlo::gpu

@@ -78,11 +78,8 @@ constexpr ApplyingRule kApplying[] = {
 
 // ---- operations by themselves ----
 
-double DotFlops(const Instruction& x) {
-  double contracted = 1;
-  for (const int64_t d : x.attrs<DotAttrs>().lhs_contracting_dims)
-    contracted *= SizeOf(*x.operand(0), d);
-  return 2 * ElementsOf(x.shape()) * contracted;
+double FlopsOfDot(const Instruction& x) {
+  return DotFlops(x.attrs<DotAttrs>(), x.operand(0)->shape(), x.shape());
 }
 
 // Each row meets one group; groups along what is contracted share it.
@@ -156,10 +153,10 @@ struct FlopsRule {
 constexpr FlopsRule kFlops[] = {
     {Opcode::kCholesky, CholeskyFlops},
     {Opcode::kConvolution, ConvolutionFlops},
-    {Opcode::kDot, DotFlops},
+    {Opcode::kDot, FlopsOfDot},
     {Opcode::kFft, FftFlops},
     {Opcode::kRaggedDot, RaggedDotFlops},
-    {Opcode::kScaledDot, DotFlops},
+    {Opcode::kScaledDot, FlopsOfDot},
     {Opcode::kTriangularSolve, TriangularSolveFlops},
 };
 
@@ -171,6 +168,13 @@ const Rule* FindRule(const Rule (&rules)[n], Opcode opcode) {
 }
 
 }  // namespace
+
+double DotFlops(const DotAttrs& attrs, Shape lhs, Shape result) {
+  double flops = 2 * ElementsOf(result);
+  for (const int64_t d : attrs.lhs_contracting_dims)
+    flops *= static_cast<double>(lhs.dim(static_cast<int>(d)));
+  return flops;
+}
 
 bool AppliesComputations(const Instruction& x) {
   return x.call_count() > 0 && FindRule(kApplying, x.opcode()) != nullptr;

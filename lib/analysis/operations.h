@@ -16,6 +16,9 @@ namespace hlo {
 // Whether the computations that the instruction calls are part of what it computes.
 bool AppliesComputations(const Instruction& instruction);
 
+// The multiplications and additions of a dot.
+double DotFlops(const DotAttrs& attrs, Shape lhs, Shape result);
+
 // Without bytes. `applied`: what each of its computations costs for one element; of no account
 // where they are not applied.
 Cost OperationsOf(const Instruction& instruction, absl::Span<const Cost> applied);

@@ -92,17 +92,6 @@ const Instruction* ElementOf(const Instruction& value, int64_t index) {
   return value.opcode() == Opcode::kTuple ? value.operand(static_cast<int>(index)) : nullptr;
 }
 
-std::optional<int64_t> KnownInteger(const Instruction& instruction) {
-  if (!instruction.shape().IsArray() || !instruction.shape().IsEffectiveScalar() ||
-      !IsInteger(instruction.shape().element_type()))
-    return std::nullopt;
-  const std::optional<Literal> value = KnownValue(instruction);
-  if (!value) return std::nullopt;
-  const int64_t result = value->GetInt();
-  if (IsUnsigned(value->element_type()) && result < 0) return std::nullopt;  // beyond 2^63
-  return result;
-}
-
 bool IsElement(const Instruction& instruction, int64_t index) {
   return IsStateElement(instruction) && instruction.tuple_index() == index;
 }
@@ -156,6 +145,17 @@ std::optional<Literal> KnownValue(const Instruction& instruction) {
   const std::optional<Cone> cone = ConeOf(&instruction);
   if (!cone || cone->reads_state) return std::nullopt;
   return EvaluateCone(*cone, Literal());
+}
+
+std::optional<int64_t> KnownInteger(const Instruction& instruction) {
+  if (!instruction.shape().IsArray() || !instruction.shape().IsEffectiveScalar() ||
+      !IsInteger(instruction.shape().element_type()))
+    return std::nullopt;
+  const std::optional<Literal> value = KnownValue(instruction);
+  if (!value) return std::nullopt;
+  const int64_t result = value->GetInt();
+  if (IsUnsigned(value->element_type()) && result < 0) return std::nullopt;  // beyond 2^63
+  return result;
 }
 
 std::optional<int64_t> InductionIndex(const Instruction& loop) {

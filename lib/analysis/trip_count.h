@@ -42,6 +42,8 @@ bool RunsAtMostOnce(const Instruction& loop);
 // The constant that `instruction` is known to be, through tuples and operations on constants; only
 // cheap evaluations are tried.
 std::optional<Literal> KnownValue(const Instruction& instruction);
+// Of an integer scalar; none beyond 2^63.
+std::optional<int64_t> KnownInteger(const Instruction& instruction);
 
 // A line for each loop.
 std::string TripCountsToString(const Module& module);

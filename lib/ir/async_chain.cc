@@ -1,23 +1,14 @@
 #include "lib/ir/async_chain.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "lib/ir/computation.h"
+#include "lib/ir/custom_call.h"
 
 namespace hlo {
 namespace {
 
 constexpr int kMostSteps = 10000;
-
-constexpr std::string_view kPassingTargets[] = {"Sharding", "LocalToGlobalShape",
-                                                "GlobalToLocalShape"};
-
-bool PassesThrough(const Instruction& custom_call) {
-  const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
-  return target.starts_with("xla.sdy.") ||
-         std::count(std::begin(kPassingTargets), std::end(kPassingTargets), target) > 0;
-}
 
 // Finds the instruction that makes a value, through what only passes it on.
 class Tracer {
@@ -90,7 +81,7 @@ bool PassesOperandOn(const Instruction& instruction) {
   return opcode == Opcode::kCopy || opcode == Opcode::kOptimizationBarrier ||
          opcode == Opcode::kDomain ||
          (opcode == Opcode::kCustomCall && instruction.operand_count() > 0 &&
-          PassesThrough(instruction));
+          HandsOperandOn(instruction));
 }
 
 const Instruction* TraceValue(const Instruction* value) { return Tracer::Trace(value); }

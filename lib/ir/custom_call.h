@@ -12,4 +12,11 @@ inline bool IsCustomCall(const Instruction& instruction, std::string_view target
          instruction.attrs<CustomCallAttrs>().custom_call_target == target;
 }
 
+// Markers of shardings, and what makes an array of its parts: values go through them.
+inline bool HandsOperandOn(const Instruction& custom_call) {
+  const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
+  return target == "Sharding" || target == "LocalToGlobalShape" || target == "GlobalToLocalShape" ||
+         target.starts_with("xla.sdy.");
+}
+
 }  // namespace hlo

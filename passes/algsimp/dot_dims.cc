@@ -44,13 +44,6 @@ DotDims OperandDims(const DotAttrs& attrs, Shape lhs, Shape rhs) {
   return from;
 }
 
-double DotFlops(const DotAttrs& attrs, Shape lhs, Shape result) {
-  double flops = 2.0 * static_cast<double>(result.element_count());
-  for (const int64_t dim : attrs.lhs_contracting_dims)
-    flops *= static_cast<double>(lhs.dim(static_cast<int>(dim)));
-  return flops;
-}
-
 namespace {
 
 bool IsUnreduced(const Sharding::Leaf& leaf) {

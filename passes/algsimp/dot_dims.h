@@ -22,9 +22,6 @@ DotDims ResultDims(const DotAttrs& attrs, Shape lhs, Shape rhs);
 // For each dimension of the result the one of the operand; -1 where the other one has it.
 DotDims OperandDims(const DotAttrs& attrs, Shape lhs, Shape rhs);
 
-// Multiplications and additions.
-double DotFlops(const DotAttrs& attrs, Shape lhs, Shape result);
-
 // Dots whose sums are left open between devices: to be rewritten would lose that.
 bool IsLeftUnreduced(const Instruction& dot);
 

@@ -1,6 +1,7 @@
 // Rules that slice or sum the operands of a dot instead of its result.
 #include <algorithm>
 
+#include "lib/analysis/operations.h"
 #include "lib/analysis/region.h"
 #include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"

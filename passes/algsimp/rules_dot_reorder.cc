@@ -1,6 +1,7 @@
 // Rules that move work from one operand of a dot to the other, or from one dot to another.
 #include <algorithm>
 
+#include "lib/analysis/operations.h"
 #include "lib/types/dim_lists.h"
 #include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"

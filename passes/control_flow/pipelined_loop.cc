@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/trip_count.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/control_flow/loop_knowledge.h"
 #include "passes/util/channels.h"
@@ -115,13 +116,6 @@ class Progressions {
 
   const PipelinedLoop& loop_;
 };
-
-// What an integer scalar is known to be.
-std::optional<int64_t> KnownInteger(const Instruction& value) {
-  if (!value.shape().IsScalar() || !IsInteger(value.shape().element_type())) return std::nullopt;
-  const std::optional<Literal> known = KnownValue(value);
-  return known ? std::optional(known->GetInt()) : std::nullopt;
-}
 
 // The step of `next`, which is element `counter` less a constant.
 std::optional<int64_t> StepDown(const Instruction& next, int counter) {
