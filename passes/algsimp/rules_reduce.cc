@@ -64,13 +64,34 @@ Instruction* ReduceToTupleOfOne(Instruction* reduce, Rewriter& rewriter) {
                                               reduce->attrs_ptr(), {plain})});
 }
 
+bool IsOwnParameter(const Instruction* x, int number) {
+  return x->opcode() == Opcode::kParameter && x->parameter_number() == number;
+}
+
+// What combines single elements. What a region rounds to narrower floats each time is left out
+// where the elements have been such, and the start value changes nothing.
+std::optional<Opcode> CombinerOfOnes(const Instruction* reduce) {
+  if (const std::optional<Opcode> opcode = CombinerOf(reduce)) return opcode;
+  Instruction *x, *narrow, *combined;
+  const Instruction* root = reduce->to_apply()->root();
+  if (!Match(root, m::Convert(m::Convert(&narrow, m::Any(&combined)))) ||
+      !Match(reduce->operand(0), m::Convert(m::Any(&x))) ||
+      x->shape().element_type() != narrow->shape().element_type() ||
+      combined->shape().element_type() != root->shape().element_type() ||
+      combined->operand_count() != 2 || !IsOwnParameter(combined->operand(0), 0) ||
+      !IsOwnParameter(combined->operand(1), 1) ||
+      !IsIdentityOf(combined->opcode(), *reduce->operand(1)))
+    return std::nullopt;
+  return combined->opcode();
+}
+
 // A reduction of dimensions of size 1  =>  reshape, combined with the start value.
 // XLA drops the start value; ours keeps it unless it is the identity.
 Instruction* ReduceOfOnes(Instruction* reduce, Rewriter& rewriter) {
   if (!IsPlainReduce(reduce) || !reduce->shape().IsArray() || reduce->shape().has_dynamic_dims() ||
       reduce->operand(0)->shape().element_count() != reduce->shape().element_count())
     return nullptr;
-  const std::optional<Opcode> opcode = CombinerOf(reduce);
+  const std::optional<Opcode> opcode = CombinerOfOnes(reduce);
   if (!opcode) return nullptr;
   Instruction* x = reduce->operand(0);
   if (!SameDimensions(x->shape(), reduce->shape())) x = rewriter.Reshape(x, reduce->shape().dims());
@@ -103,15 +124,11 @@ Instruction* ReduceOfOnesInPlace(Instruction* reduce, Rewriter& rewriter) {
   if (!IsPlainReduce(reduce) || !reduce->shape().IsArray() || reduce->shape().has_dynamic_dims())
     return nullptr;
   Instruction* x = reduce->operand(0);
-  const std::optional<Opcode> opcode = CombinerOf(reduce);
+  const std::optional<Opcode> opcode = CombinerOfOnes(reduce);
   if (x->shape().element_count() != reduce->shape().element_count() || !opcode ||
       !IsIdentityOf(*opcode, *reduce->operand(1)) || !ReshapeIsBitcast(x->shape(), reduce->shape()))
     return nullptr;
   return rewriter.OpWithShape(Opcode::kReshape, reduce->shape(), {x});
-}
-
-bool IsOwnParameter(const Instruction* x, int number) {
-  return x->opcode() == Opcode::kParameter && x->parameter_number() == number;
 }
 
 // A reduction of several arrays along dimensions of size 1, or windows over scalars, each by an

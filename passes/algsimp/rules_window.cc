@@ -133,6 +133,26 @@ bool SayTheSame(const Instruction* a, const Instruction* b) {
   return direction && direction == WinningDirection(b) && looks_at_nan(a) == looks_at_nan(b);
 }
 
+// The same with the place chosen in two steps:
+//   value select(a >= b, a, b), place select(a == b, minimum(i, j), select(a >= b, i, j))
+std::optional<ComparisonDirection> ArgReductionByMinimum(const Instruction& value,
+                                                         const Instruction& place) {
+  const Instruction* wins = value.operand(0);
+  const Instruction* smaller = place.operand(1);
+  const Instruction* winner = place.operand(2);
+  const bool is_least =
+      smaller->opcode() == Opcode::kMinimum &&
+      ((IsParameter(smaller->operand(0), 1) && IsParameter(smaller->operand(1), 3)) ||
+       (IsParameter(smaller->operand(0), 3) && IsParameter(smaller->operand(1), 1)));
+  if (!is_least || !Compares(place.operand(0), 0, 2, ComparisonDirection::kEq) ||
+      winner->opcode() != Opcode::kSelect || winner->operand(0) != wins ||
+      !IsParameter(winner->operand(1), 1) || !IsParameter(winner->operand(2), 3))
+    return std::nullopt;
+  if (Compares(wins, 0, 2, ComparisonDirection::kGe)) return ComparisonDirection::kGt;
+  if (Compares(wins, 0, 2, ComparisonDirection::kLe)) return ComparisonDirection::kLt;
+  return std::nullopt;
+}
+
 // (value, place) x (value, place) -> the larger (kGt) or smaller (kLt) value with its place, the
 // smaller place of equal values.
 std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
@@ -143,9 +163,10 @@ std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
   const Instruction* value = root->operand(0);
   const Instruction* place = root->operand(1);
   if (value->opcode() != Opcode::kSelect || place->opcode() != Opcode::kSelect ||
-      !IsParameter(value->operand(1), 0) || !IsParameter(value->operand(2), 2) ||
-      !IsParameter(place->operand(1), 1) || !IsParameter(place->operand(2), 3))
+      !IsParameter(value->operand(1), 0) || !IsParameter(value->operand(2), 2))
     return std::nullopt;
+  if (!IsParameter(place->operand(1), 1) || !IsParameter(place->operand(2), 3))
+    return ArgReductionByMinimum(*value, *place);
   const Instruction* wins = value->operand(0);
   const std::optional<ComparisonDirection> direction = WinningDirection(wins);
   const Instruction* stays = place->operand(0);
@@ -162,27 +183,46 @@ std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
   return std::nullopt;
 }
 
-// A reduction of (x, iota along a reduced dimension) from (worst value, 0) to the best
-// value and its place.
-std::optional<ComparisonDirection> MatchArgReduce(const Instruction* reduce) {
-  if (reduce->operand_count() != 4 || reduce->shape().has_dynamic_dims()) return std::nullopt;
-  const Instruction* places = reduce->operand(1);
-  const DimVec& dims = reduce->attrs<ReduceAttrs>().dimensions;
-  int64_t along = -1;
-  if (places->opcode() == Opcode::kIota) {
-    along = places->attrs<IotaAttrs>().iota_dimension;
-  } else if (places->opcode() == Opcode::kBroadcast &&
-             places->operand(0)->opcode() == Opcode::kIota &&
-             places->operand(0)->shape().rank() == 1) {
-    along = places->attrs<BroadcastAttrs>().dimensions[0];
-  }
-  if (!Contains(dims, along) || !Match(reduce->operand(3), m::Zero())) return std::nullopt;
+// Which of (x, places) a reduction from (worst value, 0) leaves: the best value, and its place.
+std::optional<ComparisonDirection> MatchBest(const Instruction* reduce) {
+  if (reduce->operand_count() != 4 || reduce->shape().has_dynamic_dims() ||
+      !Match(reduce->operand(3), m::Zero()))
+    return std::nullopt;
   const std::optional<ComparisonDirection> direction = ArgReduction(*reduce->to_apply());
   if (!direction ||
       !IsIdentityOf(*direction == ComparisonDirection::kGt ? Opcode::kMaximum : Opcode::kMinimum,
                     *reduce->operand(2)))
     return std::nullopt;
   return direction;
+}
+
+// The dimension along which the places count; -1: none.
+int64_t DimensionOfPlaces(const Instruction* places) {
+  if (places->opcode() == Opcode::kIota) return places->attrs<IotaAttrs>().iota_dimension;
+  if (places->opcode() == Opcode::kBroadcast && places->operand(0)->opcode() == Opcode::kIota &&
+      places->operand(0)->shape().rank() == 1)
+    return places->attrs<BroadcastAttrs>().dimensions[0];
+  return -1;
+}
+
+// The same of (x, iota along a reduced dimension).
+std::optional<ComparisonDirection> MatchArgReduce(const Instruction* reduce) {
+  if (reduce->operand_count() != 4) return std::nullopt;
+  const DimVec& dims = reduce->attrs<ReduceAttrs>().dimensions;
+  if (!Contains(dims, DimensionOfPlaces(reduce->operand(1)))) return std::nullopt;
+  return MatchBest(reduce);
+}
+
+// arg-max(x) over dimensions of size 1  =>  (reshape(x), 0)
+Instruction* ArgReduceOfOnes(Instruction* reduce, Rewriter& rewriter) {
+  if (!MatchBest(reduce)) return nullptr;
+  Instruction *x = reduce->operand(0), *places = reduce->operand(1);
+  const Shape result = reduce->shape().element(0);
+  const bool is_zero = Match(places, m::Zero()) || MatchArgReduce(reduce);
+  if (!is_zero || x->shape().element_count() != result.element_count()) return nullptr;
+  if (SameDimensions(x->shape(), result)) return rewriter.Tuple({x, places});
+  return rewriter.Tuple(
+      {rewriter.Reshape(x, result.dims()), rewriter.Reshape(places, result.dims())});
 }
 
 // arg-max(broadcast(c))  =>  (broadcast(c), 0)
@@ -225,6 +265,7 @@ constexpr Rule kSliceOfRunningRules[] = {
 constexpr Rule kRunningRules[] = {
     {"running-sum-of-splat", Opcode::kReduceWindow, kReassociate, RunningSumOfSplat},
     {"arg-reduce-of-splat", Opcode::kReduce, kExceptSpecials, ArgReduceOfSplat},
+    {"arg-reduce-of-ones", Opcode::kReduce, kExceptSpecials, ArgReduceOfOnes},
     {"reduce-beside-arg-reduce", Opcode::kReduce, kExceptSpecials, MaxBesideArgMax},
 };
 

@@ -44,9 +44,7 @@ absl::StatusOr<Instruction*> ComparisonExpander::Expand(Instruction* compare, Re
   }
   const ElementType type = *SignedOfWidth(BitWidth(like->shape().element_type()));
   const auto splat = [&](Literal value) {
-    Instruction* scalar = rewriter.Constant(std::move(value));
-    return like->shape().rank() == 0 ? scalar
-                                     : rewriter.Broadcast(scalar, like->shape().dims(), {});
+    return rewriter.Broadcast(rewriter.Constant(std::move(value)), like->shape().dims(), {});
   };
   Instruction* zero = splat(Literal::Zero(type));
   Instruction* largest = splat(Literal::MaxValue(type));

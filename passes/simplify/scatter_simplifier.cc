@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/algorithm/container.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/util/start_vectors.h"
 
@@ -63,7 +64,7 @@ absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rew
   for (int k = 0; k < count; ++k) {
     Instruction* updates = scatter->operand(count + 1 + k);
     // Scatter dimensions first, then those of the window with the inserted ones.
-    DimVec places, sizes = {vectors.count()};
+    DimVec places, joined = {vectors.count()}, sizes = joined;
     for (int64_t dim = 0; dim < updates->shape().rank(); ++dim) {
       if (std::find(attrs.update_window_dims.begin(), attrs.update_window_dims.end(), dim) ==
           attrs.update_window_dims.end())
@@ -74,13 +75,17 @@ absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rew
       const bool inserted =
           std::find(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), dim) !=
           attrs.inserted_window_dims.end();
-      if (!inserted) places.push_back(attrs.update_window_dims[next++]);
-      sizes.push_back(inserted ? 1 : updates->shape().dim(static_cast<int>(places.back())));
+      if (!inserted) {
+        places.push_back(attrs.update_window_dims[next++]);
+        joined.push_back(updates->shape().dim(static_cast<int>(places.back())));
+      }
+      sizes.push_back(inserted ? 1 : joined.back());
     }
     updates = OrderedBy(rewriter, updates, places);
-    const auto dims = updates->shape().dims();
-    if (!std::equal(dims.begin(), dims.end(), sizes.begin(), sizes.end()))
-      updates = rewriter.Reshape(updates, sizes);
+    for (const DimVec& wanted : {joined, sizes}) {
+      if (!absl::c_equal(updates->shape().dims(), wanted))
+        updates = rewriter.Reshape(updates, wanted);
+    }
     operands.push_back(updates);
   }
   ScatterAttrs simple = attrs;

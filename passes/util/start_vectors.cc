@@ -31,6 +31,12 @@ Instruction* StartVectors::Canonical(Builder& builder, Instruction* indices) con
     order.push_back(index_vector_dim);
     indices = builder.Transpose(indices, order);
   }
+  // XLA writes the dimension of vectors of one element before it joins the others.
+  if (index_vector_dim == indices_rank && indices_rank != 1) {
+    DimVec wide(indices->shape().dims().begin(), indices->shape().dims().end());
+    wide.push_back(1);
+    indices = builder.Reshape(indices, wide);
+  }
   const DimVec sizes = {count(), static_cast<int64_t>(index_map.size())};
   const auto dims = indices->shape().dims();
   return std::equal(dims.begin(), dims.end(), sizes.begin(), sizes.end())
