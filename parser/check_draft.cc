@@ -237,7 +237,7 @@ bool CheckCustomCall(Parser& p, const Computation&, Draft& draft) {
     if (LacksLayout(constraints[i]))
       return p.Fail(draft.opcode_loc, "operand layout constraint {}, `{:l}`, has no layout", i,
                     constraints[i]);
-    if (!Compatible(constraints[i], draft.operands[i]->shape())) {
+    if (!CompatibleUpToBounds(constraints[i], draft.operands[i]->shape())) {
       return p.Fail(draft.opcode_loc,
                     "operand layout constraint {} is `{}`, but the operand has shape `{}`", i,
                     constraints[i], draft.operands[i]->shape());

@@ -130,8 +130,7 @@ bool Parser::ParseComputation() {
   const bool bad_attribute = ok && !ParseThread(*computation);
   ok = ok && !bad_attribute;
   if (ok && declared.has_value() && *declared != computation->root()->shape() &&
-      !Compatible(*declared, computation->root()->shape()) &&
-      !CompatibleIgnoringDynamic(*declared, computation->root()->shape())) {
+      !CompatibleUpToBounds(*declared, computation->root()->shape())) {
     Fail(declared_loc,
          "computation `{}` is declared to return `{}`, but its root `{}` has shape `{}`", name,
          *declared, computation->root()->name(), computation->root()->shape());

@@ -211,7 +211,10 @@ void Printer::PrintComputation(const Computation& computation, bool nested, int 
     AppendAll(out_, ") -> ", computation.root()->shape().Text(/*with_layout=*/false), " ");
   }
   out_ += "{\n";
-  for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
+  // (A computation inside of an instruction is read, not run: XLA does not ask for its schedule.)
+  const std::vector<Instruction*> order =
+      nested ? computation.PostOrder() : computation.SequenceOrPostOrder();
+  for (const Instruction* instruction : order) {
     if (SuppressedGte(*instruction)) continue;
     PrintInstruction(*instruction, indent + 1);
     out_ += '\n';

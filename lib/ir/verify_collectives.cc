@@ -147,22 +147,32 @@ int64_t SubgroupSize(const GroupAttrs& attrs, const ModuleConfig& config) {
   return over_partitions ? size * config.num_partitions : size;
 }
 
-// all-gather, reduce-scatter: the ratio of sizes is the number of devices; all-to-all of a tuple:
-// so is the number of operands.
+// all-to-all of an array: the devices divide the dimension; of a tuple: there are as many operands.
+void CheckSharesOfAll(const VerifyContext& context, const Instruction& all_to_all,
+                      int64_t devices) {
+  const auto& dimension = all_to_all.attrs<AllToAllAttrs>().dimensions;
+  if (!dimension.has_value()) {
+    if (all_to_all.operand_count() == devices) return;
+    return context.findings.Add(all_to_all.loc(),
+                                "`{}` has {} operands, expected {}, one per device of a group",
+                                all_to_all.name(), all_to_all.operand_count(), devices);
+  }
+  const int64_t size = all_to_all.operand(0)->shape().dim(static_cast<int>(dimension->value));
+  if (size == Shape::kUnbounded || devices <= 0 || size % devices == 0) return;
+  context.findings.Add(all_to_all.loc(),
+                       "dimension {} of `{}` has size {}, which groups of {} devices do not divide",
+                       dimension->value, all_to_all.operand(0)->name(), size, devices);
+}
+
+// all-gather, reduce-scatter: the ratio of sizes is the number of devices.
 void CheckShares(const VerifyContext& context, const Instruction& instruction,
                  const GroupAttrs& attrs) {
   const Opcode opcode = instruction.opcode();
   const bool gathers = kAllGathers.Has(opcode);
   if (!gathers && opcode != Opcode::kReduceScatter && opcode != Opcode::kAllToAll) return;
   const int64_t devices = SubgroupSize(attrs, context.module.config());
+  if (opcode == Opcode::kAllToAll) return CheckSharesOfAll(context, instruction, devices);
   if (devices == 1) return;
-  if (opcode == Opcode::kAllToAll) {
-    const AllToAllAttrs& all_to_all = instruction.attrs<AllToAllAttrs>();
-    if (all_to_all.dimensions.has_value() || instruction.operand_count() == devices) return;
-    return context.findings.Add(instruction.loc(),
-                                "`{}` has {} operands, expected {}, one per device of a group",
-                                instruction.name(), instruction.operand_count(), devices);
-  }
   const int64_t d = gathers ? instruction.attrs<AllGatherAttrs>().dimensions.value
                             : instruction.attrs<ReduceScatterAttrs>().dimensions.value;
   Shape results = instruction.shape();
@@ -211,13 +221,28 @@ void VerifyGroupCollective(const VerifyContext& context, const Instruction& inst
   if (context.findings.count() == before) CheckShares(context, instruction, attrs);
 }
 
+namespace {
+
+// How often a device may be a source, and a target: as often as there are slices for it, in place.
+int64_t MostMeetings(const Instruction& permute) {
+  if (permute.attrs<CollectivePermuteAttrs>().slice_sizes.empty() || permute.operand_count() < 3)
+    return 1;
+  Shape starts = permute.operand(2)->shape();
+  if (permute.operand(0)->shape().IsTuple() && starts.IsTuple() &&
+      starts.element_count_of_tuple() > 0)
+    starts = starts.element(0);
+  return starts.IsTuple() ? std::max(1, starts.element_count_of_tuple()) : 1;
+}
+
+}  // namespace
+
 void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute) {
   Findings& findings = context.findings;
   const CollectivePermuteAttrs& attrs = permute.attrs<CollectivePermuteAttrs>();
   if (permute.opcode() == Opcode::kCollectivePermuteStart) CheckOneUser(context, permute);
   const ModuleConfig& config = context.module.config();
   const int64_t limit = attrs.channel_id.has_value() ? config.num_partitions : config.replica_count;
-  const int64_t allowed = std::max<int64_t>(1, static_cast<int64_t>(attrs.slice_sizes.size()));
+  const int64_t allowed = MostMeetings(permute);
   absl::flat_hash_map<int64_t, int64_t> sources;
   absl::flat_hash_map<int64_t, int64_t> targets;
   for (const auto& [source, target] : attrs.source_target_pairs) {

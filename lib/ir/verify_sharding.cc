@@ -1,11 +1,14 @@
 // Rules of what instructions say about their values on several devices and in the source program:
 //
 //   sharding   of anything but a token: has a leaf per leaf of the shape (or one for all); tiles as
-//              many dimensions as the array has; names each device once, and with several
-//              partitions all of them and no others
+//              many dimensions as the array has, if it divides any; names each device once, and
+//              with several partitions all of them and no others
 //   origin     is a tree of the shape's form
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "lib/ir/origin_form.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/types/shape_util.h"
@@ -19,6 +22,15 @@ int64_t KnownPartitions(const VerifyContext& context) {
   return context.options.verify_sharding_device_numbers && count > 1 ? count : 0;
 }
 
+bool CheckDevice(const VerifyContext& context, const Instruction& instruction, int64_t device,
+                 int64_t partitions) {
+  if (device >= 0 && (partitions == 0 || device < partitions)) return true;
+  context.findings.Add(
+      instruction.loc(), "the sharding of `{}` names device {}, {}", instruction.name(), device,
+      partitions > 0 ? fmt::format("but there are {} partitions", partitions) : "expected 0 on");
+  return false;
+}
+
 // An explicit list of devices; an iota has none twice.
 bool CheckDevices(const VerifyContext& context, const Instruction& instruction,
                   const TiledSharding& tiled, int64_t partitions) {
@@ -30,33 +42,25 @@ bool CheckDevices(const VerifyContext& context, const Instruction& instruction,
                          instruction.name(), *twice);
     return false;
   }
-  if (partitions == 0 || devices.empty()) return true;
-  const int64_t outside = devices.front() < 0 ? devices.front() : devices.back();
-  if (outside >= 0 && outside < partitions) return true;
-  context.findings.Add(instruction.loc(),
-                       "the sharding of `{}` names device {}, but there are {} partitions",
-                       instruction.name(), outside, partitions);
-  return false;
+  return devices.empty() || (CheckDevice(context, instruction, devices.front(), partitions) &&
+                             CheckDevice(context, instruction, devices.back(), partitions));
 }
 
 void CheckTiled(const VerifyContext& context, const Instruction& instruction, Shape shape,
                 const TiledSharding& tiled) {
   if (shape.IsBuffer()) shape = shape.element(0);
   const int64_t partitions = KnownPartitions(context);
-  if (tiled.kind == TiledSharding::Kind::kMaximal && partitions > 0 &&
-      (tiled.maximal_device < 0 || tiled.maximal_device >= partitions)) {
-    context.findings.Add(instruction.loc(),
-                         "the sharding of `{}` names device {}, but there are {} partitions",
-                         instruction.name(), tiled.maximal_device, partitions);
-  }
+  if (tiled.kind == TiledSharding::Kind::kMaximal)
+    CheckDevice(context, instruction, tiled.maximal_device, partitions);
   if (tiled.kind != TiledSharding::Kind::kTiled) return;
+  const std::optional<int64_t> tiles = CheckedProduct(tiled.tile_dims);
+  if (tiles == 1 && partitions == 0) return;
   if (shape.IsArray() && tiled.data_rank() != shape.rank()) {
     return context.findings.Add(instruction.loc(),
                                 "the sharding of `{}` tiles {} dimensions, but `{}` has rank {}",
                                 instruction.name(), tiled.data_rank(), shape, shape.rank());
   }
   if (!shape.IsArray()) return;
-  const std::optional<int64_t> tiles = CheckedProduct(tiled.tile_dims);
   if (partitions > 0 && tiles != partitions) {
     return context.findings.Add(
         instruction.loc(), "the sharding of `{}` has {} tiles, but there are {} partitions",
@@ -70,12 +74,23 @@ void CheckLeaf(const VerifyContext& context, const Instruction& instruction, Sha
   const auto* named = std::get_if<NamedSharding>(&leaf);
   if (named == nullptr)
     return CheckTiled(context, instruction, shape, std::get<TiledSharding>(leaf));
-  if (!shape.IsArray() || named->dims.empty() ||
-      static_cast<int>(named->dims.size()) == shape.rank())
+  const int64_t partitions = KnownPartitions(context);
+  if (named->mesh.maximal_device.has_value()) {
+    CheckDevice(context, instruction, *named->mesh.maximal_device, partitions);
     return;
+  }
+  const auto is_divided = [](const NamedSharding::Dim& dim) { return !dim.axes.empty(); };
+  if (!shape.IsArray() || absl::c_none_of(named->dims, is_divided)) return;
+  if (static_cast<int>(named->dims.size()) != shape.rank()) {
+    return context.findings.Add(instruction.loc(),
+                                "the sharding of `{}` has {} dimensions, but `{}` has rank {}",
+                                instruction.name(), named->dims.size(), shape, shape.rank());
+  }
+  if (partitions == 0 || named->mesh.device_count() == partitions) return;
   context.findings.Add(instruction.loc(),
-                       "the sharding of `{}` has {} dimensions, but `{}` has rank {}",
-                       instruction.name(), named->dims.size(), shape, shape.rank());
+                       "the mesh that `{}` is sharded over has {} devices, but there are {} "
+                       "partitions",
+                       instruction.name(), named->mesh.device_count(), partitions);
 }
 
 }  // namespace

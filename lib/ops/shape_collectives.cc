@@ -238,6 +238,11 @@ absl::StatusOr<Shape> AllToAllShape(const ShapeArgs& args) {
   const int64_t dimension = attrs.dimensions->value;
   RETURN_IF_ERROR(args.CheckDimension("dimensions", dimension, operand.rank()));
   const int64_t size = operand.dim(static_cast<int>(dimension));
+  for (int d = 0; d < operand.rank(); ++d) {
+    if (operand.is_dynamic(d) && operand.dim(d) != Shape::kUnbounded)
+      return args.Error("`{}` has shape `{}`; bounded dimensions are not exchanged", args.name(0),
+                        operand);
+  }
   if (group_size > 0 && size != Shape::kUnbounded && size % group_size != 0) {
     return args.Error("dimension {} of `{}` has size {}, which groups of {} devices do not divide",
                       dimension, args.name(0), size, group_size);
@@ -268,8 +273,11 @@ absl::StatusOr<Shape> RaggedAllToAllShape(const ShapeArgs& args) {
     return args.Error("`{}` has shape `{}`, expected rank 1 or 2", args.name(2), args.operand(2));
   }
   for (int i = 2; i < 6; ++i) {
-    RETURN_IF_ERROR(args.CheckSameDimensions(2, i));
     RETURN_IF_ERROR(args.CheckSameElementType(2, i));
+    if (!Compatible(args.operand(2), args.operand(i))) {
+      return args.Error("`{}` has shape `{}`, but `{}` has `{}`", args.name(i), args.operand(i),
+                        args.name(2), args.operand(2));
+    }
     if (!IsInteger(args.operand(i).element_type())) {
       return args.Error("`{}` has element type `{}`, expected integer", args.name(i),
                         Text(args.operand(i).element_type()));

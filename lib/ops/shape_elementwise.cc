@@ -188,6 +188,10 @@ absl::StatusOr<Shape> ReducePrecisionShape(const ShapeArgs& args) {
 absl::StatusOr<Shape> StochasticConvertShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckTypes(args, 0));
   RETURN_IF_ERROR(args.CheckSameDimensions(0, 1));
+  if (args.operand(0).has_dynamic_dims() != args.operand(1).has_dynamic_dims()) {
+    return args.Error("`{}` has shape `{}`, but `{}` has `{}`", args.name(1), args.operand(1),
+                      args.name(0), args.operand(0));
+  }
   const ElementType random = args.operand(1).element_type();
   if (!IsUnsigned(random) || BitWidth(random) != BitWidth(args.operand(0).element_type())) {
     return args.Error(

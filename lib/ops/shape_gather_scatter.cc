@@ -138,6 +138,11 @@ absl::Status CheckCombiner(const ShapeArgs& args, int n) {
       return args.Error("{} returns `{}` for value {}, expected `{}[]`", CalleeName(args, 0), value,
                         i, Text(args.operand(i).element_type()));
     }
+    const Shape accumulator = combiner.parameters[static_cast<size_t>(i)];
+    if (!Matches(accumulator, value)) {
+      return args.Error("parameter {} of {} has shape `{}`, but the result it receives has `{}`", i,
+                        CalleeName(args, 0), accumulator, value);
+    }
   }
   return absl::OkStatus();
 }

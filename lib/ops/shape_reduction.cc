@@ -273,7 +273,7 @@ absl::StatusOr<Shape> ScanShape(const ShapeArgs& args) {
     const Shape passed =
         i < inputs ? WithoutDimension(args.operand(i), dimension) : args.operand(i);
     const Shape parameter = body.parameters[static_cast<size_t>(i)];
-    if (!MatchesUpToFloatWidth(parameter, passed)) {
+    if (!Matches(parameter, passed)) {
       return args.Error("parameter {} of {} has shape `{}`, expected `{}`", i, CalleeName(args, 0),
                         parameter, passed);
     }
@@ -283,7 +283,7 @@ absl::StatusOr<Shape> ScanShape(const ShapeArgs& args) {
     const Shape value = results[static_cast<size_t>(i)];
     if (i >= outputs) {
       const Shape carry = args.operand(inputs + i - outputs);
-      if (!MatchesUpToFloatWidth(value, carry)) {
+      if (!Matches(value, carry)) {
         return args.Error("value {} that {} returns is `{}`, but the carry starts as `{}`", i,
                           CalleeName(args, 0), value, carry);
       }
@@ -304,7 +304,10 @@ absl::StatusOr<Shape> ScanShape(const ShapeArgs& args) {
   const std::optional<Shape>& declared = args.declared();
   const bool either = values.size() == 1 && declared.has_value() &&
                       (!declared->IsTuple() || declared->element_count_of_tuple() == 1);
-  return Together(values, either ? *declared : body.result);
+  const Shape result = Together(values, either ? *declared : body.result);
+  if (declared.has_value() && !Matches(result, *declared))
+    return args.Error("the result is declared as `{}`, expected `{}`", *declared, result);
+  return result;
 }
 
 }  // namespace hlo

@@ -5,6 +5,8 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+
 #include "lib/support/status.h"
 
 namespace hlo::internal {
@@ -18,7 +20,25 @@ bool ParseBinary(std::string_view bytes, pb::Message& message) {
   return message.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
 }
 
+namespace {
+
+// Whether it begins as text of HLO does, after blanks and comments.
+bool BeginsAsModule(std::string_view bytes) {
+  for (;;) {
+    bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n\f\v"), bytes.size()));
+    const bool is_line = bytes.starts_with("//");
+    if (!is_line && !bytes.starts_with("/*"))
+      return bytes.starts_with("HloModule") || bytes.starts_with("ENTRY");
+    const size_t end = is_line ? bytes.find('\n') : bytes.find("*/", 2);
+    if (end == std::string_view::npos) return false;
+    bytes.remove_prefix(is_line ? end : end + 2);
+  }
+}
+
+}  // namespace
+
 bool LooksBinary(std::string_view bytes) {
+  if (BeginsAsModule(bytes)) return false;
   for (const char c : bytes.substr(0, 4096)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != '\f' && c != '\v') return true;

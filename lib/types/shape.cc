@@ -233,6 +233,13 @@ bool CompatibleIgnoringFpPrecision(Shape a, Shape b) {
 
 bool SameDimensions(Shape a, Shape b) { return a.IsArray() && b.IsArray() && a.dims() == b.dims(); }
 
+bool CompatibleUpToBounds(Shape a, Shape b) {
+  return AllLeaves(a, b, [](Shape x, Shape y) {
+    return x.element_type() == y.element_type() &&
+           (x.IsArray() ? SameDimensions(x, y) : Compatible(x, y));
+  });
+}
+
 bool CompatibleIgnoringDynamic(Shape a, Shape b) {
   return AllLeaves(a, b, [](Shape x, Shape y) {
     if (x.element_type() != y.element_type() || x.rank() != y.rank()) return false;

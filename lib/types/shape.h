@@ -108,6 +108,8 @@ bool CompatibleIgnoringFpPrecision(Shape a, Shape b);
 bool SameDimensions(Shape a, Shape b);
 // Equal up to dynamism: dynamic dimensions match any size.
 bool CompatibleIgnoringDynamic(Shape a, Shape b);
+// Equal but for layouts and whether a size is a bound.
+bool CompatibleUpToBounds(Shape a, Shape b);
 
 // "f32[2]" for fmt: fmt::format("{}", shape) prints without layout, "{:l}" with.
 }  // namespace hlo
