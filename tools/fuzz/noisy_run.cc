@@ -329,11 +329,13 @@ bool DividesNarrow(const Instruction& value) {
   return IsFloat(type) && !HasNoise(type);
 }
 
-// `value`, from f32 to f32.
-Instruction* Widened(Builder& b, Instruction* value) {
+// `value`, from f32 to f32. Whether a matrix is definite may depend on its last bit.
+Instruction* Widened(Builder& b, Instruction* value, NoisyRun& run) {
   std::vector<Instruction*> operands;
-  for (Instruction* operand : value->operands())
-    operands.push_back(b.Convert(operand, ElementType::kF32));
+  for (Instruction* operand : value->operands()) {
+    Instruction* const wide = b.Convert(operand, ElementType::kF32);
+    operands.push_back(value->opcode() == Opcode::kCholesky ? MovedArray(wide, run) : wide);
+  }
   std::vector<Shape> elements;
   for (const Shape& element : value->shape().elements())
     elements.push_back(element.WithElementType(ElementType::kF32));
@@ -381,7 +383,7 @@ Instruction* Moved(Instruction* value, NoisyRun& run) {
     return value->shape().IsTuple() ? MovedTuple(value, run) : MovedArray(value, run);
   Builder b(value->parent());
   const ElementType type = value->operand(0)->shape().element_type();
-  Instruction* const wide = Widened(b, value);
+  Instruction* const wide = Widened(b, value, run);
   if (!b.status().ok()) return value;
   Instruction* const moved = Moved(wide, run);
   Instruction* result = moved;
