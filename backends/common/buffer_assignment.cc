@@ -65,6 +65,7 @@ class BufferAssigner {
   absl::Status Run() {
     const Computation& entry = *module_.entry();
     RETURN_IF_ERROR(CheckCalls());
+    RETURN_IF_ERROR(CheckTuples());
     for (ValueId id = 0; id < values_.count(); ++id) AddPlace(values_[id].shape);
     PlaceArguments(entry);
     for (const ProgramStep& step : values_.order()) Look(*step.instruction, step.kind);
@@ -127,6 +128,25 @@ class BufferAssigner {
               caller.opcode() == Opcode::kWhile ? caller.shape() : callee.parameter(i)->shape();
           RETURN_IF_ERROR(CheckStoredAlike(from, to, caller.loc()));
         }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // So do those that travel in tuples.
+  absl::Status CheckTuples() const {
+    for (const ProgramStep& step : values_.order()) {
+      const Instruction& instruction = *step.instruction;
+      if (step.kind != ProgramStep::Kind::kVisit) continue;
+      if (instruction.opcode() == Opcode::kTuple) {
+        for (int i = 0; i < instruction.operand_count(); ++i) {
+          RETURN_IF_ERROR(CheckStoredAlike(instruction.operand(i)->shape(),
+                                           instruction.shape().element(i), instruction.loc()));
+        }
+      } else if (instruction.opcode() == Opcode::kGetTupleElement) {
+        const Shape tuple = instruction.operand(0)->shape();
+        RETURN_IF_ERROR(CheckStoredAlike(tuple.element(static_cast<int>(instruction.tuple_index())),
+                                         instruction.shape(), instruction.loc()));
       }
     }
     return absl::OkStatus();
