@@ -1,5 +1,7 @@
 #include "passes/pass.h"
 
+#include <cmath>
+
 #include "lib/support/read_number.h"
 #include "lib/support/strings.h"
 
@@ -62,7 +64,8 @@ absl::Status ParseOption(const OptionText& text, int64_t& out) {
 }
 
 absl::Status ParseOption(const OptionText& text, double& out) {
-  return ReadNumberTo(text.value, out) ? absl::OkStatus() : BadValue(text, "a number");
+  const bool is_number = ReadNumberTo(text.value, out) && !std::isnan(out);
+  return is_number ? absl::OkStatus() : BadValue(text, "a number");
 }
 
 absl::Status ParseOption(const OptionText& text, std::string& out) {
@@ -74,6 +77,16 @@ std::string OptionValue(bool value) { return value ? "true" : "false"; }
 std::string OptionValue(int64_t value) { return std::to_string(value); }
 std::string OptionValue(double value) { return fmt::format("{}", value); }
 std::string OptionValue(const std::string& value) { return value; }
+
+absl::Status OptionGivenTwice(const OptionTexts& texts) {
+  for (size_t i = 1; i < texts.size(); ++i) {
+    for (size_t before = 0; before < i; ++before) {
+      if (texts[before].name == texts[i].name)
+        return Error(texts[i].loc, "option `{}` is given twice", texts[i].name);
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known,
                            std::string_view pass) {

@@ -185,6 +185,8 @@ inline std::string OptionType(bool) { return "bool"; }
 inline std::string OptionType(int64_t) { return "int"; }
 inline std::string OptionType(double) { return "float"; }
 inline std::string OptionType(const std::string&) { return "string"; }
+// An error where one name stands there again.
+absl::Status OptionGivenTwice(const OptionTexts& texts);
 absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known,
                            std::string_view pass);
 
@@ -222,6 +224,7 @@ template <class P>
 MadePass MakeWithOptions(const OptionTexts& texts, std::string_view name) {
   if constexpr (HasOptions<P>) {
     typename P::Options options;
+    if (absl::Status status = OptionGivenTwice(texts); !status.ok()) return status;
     for (const OptionText& text : texts) {
       absl::Status status = UnknownOption(text, OptionsOf<P>(), name);
       ForEachField<typename P::Options>([&](const auto& field) {

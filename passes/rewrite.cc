@@ -212,6 +212,19 @@ bool KeepsName(const Instruction& old, const Instruction& replacement) {
 
 }  // namespace
 
+void PassOnFrontendAttributes(const Instruction& from, Instruction* to) {
+  const Extras* extras = from.extras();
+  if (extras == nullptr || extras->frontend_attributes.empty()) return;
+  auto& attributes = to->mutable_extras().frontend_attributes;
+  if (attributes.empty()) attributes = extras->frontend_attributes;
+}
+
+void PassOnWork(const Instruction& from, Instruction* to) {
+  PassOnFrontendAttributes(from, to);
+  if (!from.backend_config().empty() && to->backend_config().empty())
+    to->mutable_extras().backend_config = std::string(from.backend_config());
+}
+
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
   replacement = CopyIfLayoutIsRead(replacement, *old);
   const Extras* from = old->extras();
@@ -219,10 +232,7 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
   if (from != nullptr && replacement->id() >= first_new_id) {
     if (from->sharding && replacement->sharding() == nullptr)
       replacement->mutable_extras().sharding = from->sharding;
-    if (!from->frontend_attributes.empty() &&
-        replacement->mutable_extras().frontend_attributes.empty()) {
-      replacement->mutable_extras().frontend_attributes = from->frontend_attributes;
-    }
+    PassOnFrontendAttributes(*old, replacement);
   }
   if (replacement->id() < first_new_id) HandOverControlEdges(old, replacement);
   if (KeepsName(*old, *replacement)) old->module().MoveName(*old, replacement);

@@ -78,6 +78,11 @@ class RuleSet {
 absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules,
                                 PassContext& context, const Instruction* skip = nullptr);
 
+// What frontends say of `from` holds for `to`, too, if they say nothing of it.
+void PassOnFrontendAttributes(const Instruction& from, Instruction* to);
+// `to` does the work of `from`, which something else replaces: its backend_config, too.
+void PassOnWork(const Instruction& from, Instruction* to);
+
 // Puts `replacement` in the place of `old` and removes `old`. A replacement without sharding or
 // frontend attributes that was built for this (its id is at least `first_new_id`) takes those of
 // `old`, one of the same operation its name, any the origin that `old` has. Control edges move

@@ -87,6 +87,8 @@ absl::Status Canonicalize(Instruction* conditional) {
     Instruction* element = builder.GetTupleElement(conditional, 0);
     if (conditional->sharding() != nullptr)
       element->mutable_extras().sharding = *conditional->sharding();
+    PassOnFrontendAttributes(*conditional, element);
+    element->set_metadata(conditional->metadata());
     WrapExtras(conditional);
     for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, element);
     if (conditional->is_root()) computation.set_root(element);

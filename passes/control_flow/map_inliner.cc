@@ -35,7 +35,7 @@ Instruction* MapOfOperation(Instruction* map, Rewriter& rewriter) {
   }
   Instruction* clone = rewriter.computation()->AddClone(*root, map->shape(), operands);
   clone->mutable_extras().sharding.reset();
-  if (map->metadata() != OpMetadata()) clone->set_metadata(map->metadata());
+  if (clone->metadata() == OpMetadata()) clone->set_metadata(map->metadata());
   clone->set_loc(map->loc());
   return clone;
 }

@@ -82,6 +82,7 @@ absl::StatusOr<Instruction*> Convolution4dExpander::Expand(Instruction* conv, Re
       {rewriter.Reshape(conv->operand(0), input.sizes()),
        rewriter.Reshape(conv->operand(1), kernel.sizes())},
       AttrsPtr::Make(std::move(attrs)));
+  PassOnWork(*conv, smaller);
   return rewriter.Reshape(smaller, conv->shape().dims());
 }
 

@@ -169,8 +169,7 @@ class GroupedConvolution {
   Instruction* Convolve(Shape shape, Instruction* x, Instruction* kernel) {
     Instruction* result =
         b_.OpWithShape(Opcode::kConvolution, shape, {x, kernel}, AttrsPtr::Make(attrs_));
-    if (!conv_->backend_config().empty())
-      result->mutable_extras().backend_config = std::string(conv_->backend_config());
+    PassOnWork(*conv_, result);
     return result;
   }
 
@@ -189,10 +188,7 @@ bool ConvolutionGroupConverter::Matches(const Instruction& instruction) const {
       instruction.operand(0)->shape().has_dynamic_dims() ||
       instruction.operand(1)->shape().has_dynamic_dims())
     return false;
-  const std::vector<std::string_view> skipped = Split(options_.skip_types, ';');
-  if (std::find(skipped.begin(), skipped.end(), Text(instruction.shape().element_type())) !=
-      skipped.end())
-    return false;
+  if (options_.skip_types.Has(instruction.shape().element_type())) return false;
   const auto& attrs = instruction.attrs<ConvolutionAttrs>();
   const ConvDimNumbers& dims = attrs.dim_labels;
   const Shape kernel = instruction.operand(1)->shape();

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "passes/expander.h"
+#include "passes/util/type_lists.h"
 
 namespace hlo {
 
@@ -27,7 +28,7 @@ struct ConvolutionGroupConverterOptions {
   bool convert_batch_groups_only = false;
   bool filter_expansion = true;
   bool is_cost_viable = true;
-  std::string skip_types;
+  ElementTypeList skip_types;
 
   static auto Fields() {
     using O = ConvolutionGroupConverterOptions;

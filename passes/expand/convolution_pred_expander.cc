@@ -14,6 +14,7 @@ absl::StatusOr<Instruction*> ConvolutionPredExpander::Expand(Instruction* conv, 
                     {b.Convert(conv->operand(0), ElementType::kF16),
                      b.Convert(conv->operand(1), ElementType::kF16)},
                     conv->attrs_ptr());
+  PassOnWork(*conv, sums);
   return b.Convert(sums, ElementType::kPred);
 }
 

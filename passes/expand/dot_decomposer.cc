@@ -116,8 +116,7 @@ absl::StatusOr<Instruction*> DotDecomposer::Expand(Instruction* dot, Rewriter& r
   Instruction* product =
       rewriter.OpWithShape(Opcode::kDot, ShapeOf(dot->shape().element_type(), sizes), {x, y},
                            AttrsPtr::Make(std::move(canonical)));
-  if (!dot->backend_config().empty())
-    product->mutable_extras().backend_config = std::string(dot->backend_config());
+  PassOnWork(*dot, product);
   return rewriter.OpWithShape(Opcode::kReshape, dot->shape(), {product});
 }
 

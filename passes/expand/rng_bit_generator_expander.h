@@ -7,8 +7,8 @@
 // counter after them, bit for bit as lib/eval/random_bits.h describes; a philox state of two words
 // is both key and counter.
 //
-// `default_algorithm` (philox, three_fry) stands for rng_default. It is philox as on our platforms
-// and on XLA's; XLA's hlo-opt takes three_fry.
+// `default_algorithm` (philox, three_fry) stands for rng_default: three_fry, as in XLA's hlo-opt.
+// Platforms, ours and XLA's, take philox.
 //
 // Requires: nothing.  Ensures: no rng-bit-generator outside fusion bodies, but with states that the
 // algorithm does not take (the error is that of running it), of pred, complex, or six-bit elements,

@@ -76,6 +76,7 @@ absl::StatusOr<Instruction*> StableSortExpander::Expand(Instruction* sort, Rewri
   }
   RETURN_IF_ERROR(BreakTies(comparator, position));
   Instruction* sorted = rewriter.Op(Opcode::kSort, operands, AttrsPtr::Make(attrs), {comparator});
+  PassOnWork(*sort, sorted);
   if (!adds) return sorted;
   if (sort->operand_count() == 1) return rewriter.GetTupleElement(sorted, 0);
   std::vector<Instruction*> elements;

@@ -172,6 +172,8 @@ absl::Status RewriteTopk(Instruction* sort, const TopkMatch& match) {
       if (rank > 2) result = builder.Reshape(result, wanted);
     }
     RETURN_IF_ERROR(builder.status());
+    for (Instruction* made = result; made->id() >= first_new; made = made->operand(0))
+      PassOnFrontendAttributes(*sort, made);
     ReplaceKeepingExtras(slice, result, first_new);
   }
   return builder.status();
@@ -180,14 +182,12 @@ absl::Status RewriteTopk(Instruction* sort, const TopkMatch& match) {
 }  // namespace
 
 absl::StatusOr<bool> TopkRewriter::Run(Module& module, PassContext& context) {
-  const std::vector<std::string_view> types = Split(options_.types, ';');
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kSort})) {
     for (Instruction* sort : computation->PostOrder()) {
       if (sort->opcode() != Opcode::kSort) continue;
       const Shape shape = sort->operand(0)->shape();
-      if (std::find(types.begin(), types.end(), Text(shape.element_type())) == types.end())
-        continue;
+      if (!options_.types.Has(shape.element_type())) continue;
       const std::optional<TopkMatch> match = MatchTopk(*sort);
       if (!match || shape.dim(static_cast<int>(match->dim)) < options_.min_size) continue;
       if (!context.MayRewrite()) return changed;

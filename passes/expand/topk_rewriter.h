@@ -23,11 +23,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/type_lists.h"
 
 namespace hlo {
 
 struct TopkRewriterOptions {
-  std::string types = "f32;bf16";
+  ElementTypeList types{{ElementType::kF32, ElementType::kBF16}};
   int64_t min_size = 0;
 
   static auto Fields() {

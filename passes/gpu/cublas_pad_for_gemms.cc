@@ -89,6 +89,7 @@ absl::StatusOr<Instruction*> CublasPadForGemms::Expand(Instruction* dot, Rewrite
   Instruction* padded =
       rewriter.OpWithShape(Opcode::kDot, shape.WithDimensions(PaddedSizes(shape, multiple)),
                            {lhs, rhs}, dot->attrs_ptr());
+  PassOnWork(*dot, padded);
   const DimVec starts(static_cast<size_t>(shape.rank()), 0);
   return rewriter.Slice(padded, starts, shape.dims());
 }

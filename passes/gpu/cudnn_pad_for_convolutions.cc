@@ -225,8 +225,13 @@ absl::StatusOr<Instruction*> CudnnPadForConvolutions::Expand(Instruction* call,
   const DimVec starts(static_cast<size_t>(old.rank()), 0);
   std::vector<Instruction*> values = {
       rewriter.Slice(rewriter.GetTupleElement(padded, 0), starts, old.dims())};
-  for (int i = 1; i < call->shape().element_count_of_tuple(); ++i)
-    values.push_back(rewriter.GetTupleElement(padded, i));
+  for (int i = 1; i < call->shape().element_count_of_tuple(); ++i) {
+    // Nobody reads what the call has worked in: XLA writes a constant of nothing there.
+    const Shape element = call->shape().element(i);
+    const bool is_nothing = element.IsArray() && element.IsZeroSized();
+    values.push_back(is_nothing ? rewriter.Constant(Literal(element.WithoutDynamic()))
+                                : rewriter.GetTupleElement(padded, i));
+  }
   return rewriter.Tuple(values);
 }
 

@@ -115,6 +115,7 @@ Instruction* ReducedTo(const Instruction& reduce, std::span<Instruction* const> 
 Instruction* ReducedAs(const Instruction& reduce, std::span<Instruction* const> inputs,
                        std::span<const Shape> results, DimVec dimensions, Rewriter& rewriter) {
   Instruction* reduced = ReducedTo(reduce, inputs, results, std::move(dimensions), rewriter);
+  PassOnFrontendAttributes(reduce, reduced);
   if (reduced->shape().WithMissingLayoutsFilled() == reduce.shape().WithMissingLayoutsFilled())
     return reduced;
   std::vector<Instruction*> back;

@@ -11,11 +11,12 @@
 #pragma once
 
 #include "passes/expander.h"
+#include "passes/util/type_lists.h"
 
 namespace hlo {
 
 struct AllReducePromotionOptions {
-  std::string types = "bf16:f32";
+  ElementTypePairs types{{{ElementType::kBF16, ElementType::kF32}}};
   bool promote_all_reduce_only = false;
 
   static auto Fields() {

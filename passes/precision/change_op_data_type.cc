@@ -12,31 +12,9 @@
 namespace hlo {
 namespace {
 
-using TypeMap = absl::flat_hash_map<ElementType, ElementType>;
-
 // What means the bits of its operand, or is not ours to define.
 constexpr OpcodeSet kNotOfItsType = {Opcode::kBitcast, Opcode::kBitcastConvert, Opcode::kConvert,
                                      Opcode::kCustomCall, Opcode::kDomain};
-
-absl::StatusOr<ElementType> ParseType(std::string_view text) {
-  const std::optional<ElementType> type = ElementTypeFromText(Trim(text));
-  if (!type || !IsArrayType(*type)) return Error("types: `{}` is no element type", Trim(text));
-  return *type;
-}
-
-absl::StatusOr<TypeMap> ParseTypes(std::string_view text) {
-  TypeMap types;
-  for (const std::string_view pair : Split(text, ';')) {
-    const size_t colon = pair.find(':');
-    if (colon == std::string_view::npos)
-      return Error("types: `{}` is no pair of types, expected `from:to`", Trim(pair));
-    ASSIGN_OR_RETURN(const ElementType from, ParseType(pair.substr(0, colon)));
-    ASSIGN_OR_RETURN(const ElementType to, ParseType(pair.substr(colon + 1)));
-    if (from == to) return Error("types: `{}` changes nothing", Trim(pair));
-    types[from] = to;
-  }
-  return types;
-}
 
 // The listed opcodes, or none: all.
 absl::StatusOr<std::optional<OpcodeSet>> ParseOpcodes(std::string_view text) {
@@ -104,7 +82,6 @@ absl::Status Compute(Instruction* instruction, ElementType type, PassContext& co
 }  // namespace
 
 absl::StatusOr<bool> ChangeOpDataType::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(const TypeMap types, ParseTypes(options_.types));
   ASSIGN_OR_RETURN(const std::optional<OpcodeSet> opcodes, ParseOpcodes(options_.opcodes));
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
@@ -114,16 +91,16 @@ absl::StatusOr<bool> ChangeOpDataType::Run(Module& module, PassContext& context)
     for (Instruction* instruction : computation->PostOrder()) {
       if ((opcodes && !opcodes->Has(instruction->opcode())) || KeepsItsType(*instruction)) continue;
       const std::optional<ElementType> from = OperandType(*instruction);
-      const auto to = from ? types.find(*from) : types.end();
-      if (to == types.end()) continue;
+      const std::optional<ElementType> to = from ? options_.types.Of(*from) : std::nullopt;
+      if (!to) continue;
       const ElementType result = instruction->shape().element_type();
-      if (result != *from && result != to->second) {
+      if (result != *from && result != *to) {
         context.Missed(*instruction, fmt::format("makes {} of {}", Text(result), Text(*from)));
         continue;
       }
       if (!context.MayRewrite()) return changed;
-      context.Passed(*instruction, "computed in {}", Text(to->second));
-      RETURN_IF_ERROR(Compute(instruction, to->second, context));
+      context.Passed(*instruction, "computed in {}", Text(*to));
+      RETURN_IF_ERROR(Compute(instruction, *to, context));
       context.Count("changed");
       changed = true;
     }

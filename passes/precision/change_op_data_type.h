@@ -15,11 +15,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/type_lists.h"
 
 namespace hlo {
 
 struct ChangeOpDataTypeOptions {
-  std::string types = "f16:f32";
+  ElementTypePairs types{{{ElementType::kF16, ElementType::kF32}}};
   std::string opcodes = "dot;convolution";
 
   static auto Fields() {

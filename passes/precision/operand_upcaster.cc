@@ -25,12 +25,13 @@ absl::StatusOr<Instruction*> OperandUpcaster::Expand(Instruction* instruction, R
   const ElementType type = instruction->shape().element_type();
   std::vector<Instruction*> operands = instruction->operand_vector();
   for (Instruction*& operand : operands) {
-    if (operand->shape().element_type() != type) operand = rewriter.Convert(operand, type);
+    if (operand->shape().element_type() == type) continue;
+    operand = rewriter.Convert(operand, type);
+    PassOnFrontendAttributes(*instruction, operand);
   }
   Instruction* product = rewriter.OpWithShape(instruction->opcode(), instruction->shape(), operands,
                                               instruction->attrs_ptr());
-  if (!instruction->backend_config().empty())
-    product->mutable_extras().backend_config = std::string(instruction->backend_config());
+  PassOnWork(*instruction, product);
   return product;
 }
 

@@ -25,8 +25,7 @@ absl::StatusOr<Instruction*> ResultCaster::Expand(Instruction* instruction, Rewr
   Instruction* product =
       rewriter.OpWithShape(instruction->opcode(), instruction->shape().WithElementType(type),
                            instruction->operand_vector(), instruction->attrs_ptr());
-  if (!instruction->backend_config().empty())
-    product->mutable_extras().backend_config = std::string(instruction->backend_config());
+  PassOnWork(*instruction, product);
   return rewriter.Convert(product, instruction->shape().element_type());
 }
 

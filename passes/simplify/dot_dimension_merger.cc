@@ -78,6 +78,7 @@ absl::StatusOr<Instruction*> DotDimensionMerger::Expand(Instruction* dot, Rewrit
       rewriter.OpWithShape(Opcode::kDot, WithMergedDims(dot->shape(), 0, count),
                            {merged(dot->operand(0), lhs), merged(dot->operand(1), rhs)},
                            AttrsPtr::Make(std::move(attrs)));
+  PassOnFrontendAttributes(*dot, product);
   return rewriter.OpWithShape(Opcode::kReshape, dot->shape(), {product});
 }
 

@@ -55,6 +55,7 @@ absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewri
   simple.index_vector_dim = 1;
   Instruction* slices = rewriter.Op(Opcode::kGather, {gather->operand(0), indices},
                                     AttrsPtr::Make(std::move(simple)));
+  PassOnFrontendAttributes(*gather, slices);
   // Without the dimensions that are collapsed; with those of the indices; in the order
   // of the result.
   DimVec window;
