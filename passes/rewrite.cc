@@ -219,13 +219,35 @@ void PassOnFrontendAttributes(const Instruction& from, Instruction* to) {
   if (attributes.empty()) attributes = extras->frontend_attributes;
 }
 
-void PassOnWork(const Instruction& from, Instruction* to) {
-  PassOnFrontendAttributes(from, to);
+void PassOnBackendConfig(const Instruction& from, Instruction* to) {
   if (!from.backend_config().empty() && to->backend_config().empty())
     to->mutable_extras().backend_config = std::string(from.backend_config());
 }
 
+void PassOnWork(const Instruction& from, Instruction* to) {
+  PassOnFrontendAttributes(from, to);
+  PassOnBackendConfig(from, to);
+}
+
+namespace {
+
+// Gives a new array the order of dimensions in memory that users of `old` know, where any will do.
+void TakeLayout(const Instruction& old, Instruction* replacement) {
+  constexpr OpcodeSet kMeanTheirs = {
+      Opcode::kBitcast,  Opcode::kCall,       Opcode::kConditional, Opcode::kCopy,
+      Opcode::kConstant, Opcode::kCustomCall, Opcode::kFusion,      Opcode::kGetTupleElement};
+  const Shape from = replacement->shape(), to = old.shape();
+  if (from == to || !to.IsArray() || !Compatible(from, to) || !to.has_layout() ||
+      to.layout().HasProperties() || (from.has_layout() && from.layout().HasProperties()) ||
+      kMeanTheirs.Has(replacement->opcode()) || replacement->opcode() == Opcode::kParameter)
+    return;
+  replacement->set_shape(to);
+}
+
+}  // namespace
+
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
+  if (replacement->id() >= first_new_id) TakeLayout(*old, replacement);
   replacement = CopyIfLayoutIsRead(replacement, *old);
   const Extras* from = old->extras();
   PassOnOrigin(*old, replacement);

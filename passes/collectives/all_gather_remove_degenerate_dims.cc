@@ -51,6 +51,7 @@ Instruction* GatherTrueDims(Instruction* gather, Rewriter& rewriter) {
   Instruction* gathered =
       rewriter.OpWithShape(Opcode::kAllGather, is_tuple ? Shape::Tuple(shapes) : shapes[0],
                            operands, AttrsPtr::Make(std::move(attrs)));
+  PassOnWork(*gather, gathered);
   if (!is_tuple) return rewriter.Reshape(gathered, gather->shape().dims());
   std::vector<Instruction*> results;
   for (int i = 0; i < gather->operand_count(); ++i) {

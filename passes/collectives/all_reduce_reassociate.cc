@@ -107,6 +107,7 @@ absl::StatusOr<bool> AllReduceReassociate::Reassociate(Instruction* op, PassCont
   Instruction* reduced =
       builder.OpWithShape(Opcode::kAllReduce, op->shape(), {combined}, a->attrs_ptr(), {combiner});
   RETURN_IF_ERROR(builder.status());
+  PassOnWork(*a, reduced);
   if (ReplaceChannelId(reduced, next_channel_)) ++next_channel_;
   ReplaceKeepingExtras(op, reduced, first_new);
   PassBy(a);

@@ -4,6 +4,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ops/async_pairs.h"
 #include "lib/types/shape_util.h"
+#include "passes/rewrite.h"
 #include "passes/util/split_async.h"
 
 namespace hlo {
@@ -66,6 +67,7 @@ absl::Status Split(Instruction* collective, bool generic) {
                                 ? b.OpWithShape(done_opcode, collective->shape(), {start}, attrs)
                                 : b.OpWithShape(done_opcode, collective->shape(), {start});
   RETURN_IF_ERROR(b.status());
+  for (Instruction* const half : {start, done}) PassOnBackendConfig(*collective, half);
   ReplaceByPair(collective, start, done, first_new);
   return absl::OkStatus();
 }

@@ -1,11 +1,14 @@
 #include "passes/collectives/collectives_schedule_linearizer.h"
 
 #include "lib/analysis/reachability.h"
+#include "lib/ops/opcode_groups.h"
 
 namespace hlo {
 namespace {
 
+// (XLA counts permutations among the channels.)
 bool BeginsCollective(const Instruction& instruction) {
+  if (kPermutes.Has(instruction.opcode())) return false;
   if (instruction.opcode() == Opcode::kAsyncStart)
     return HasTrait(instruction.call(0)->root()->opcode(), kCollective);
   return HasTrait(instruction.opcode(), kCollective) && !HasTrait(instruction.opcode(), kAsyncDone);
@@ -35,6 +38,8 @@ absl::StatusOr<bool> CollectivesScheduleLinearizer::Run(Module& module, PassCont
           if (!context.MayRewrite()) return changed;
           context.Passed(*collective, "comes after `{}`", before->name());
           collective->AddControlPredecessor(before);
+          // What a done waits for stands before it, perhaps after its start.
+          if (HasTrait(before->opcode(), kAsyncDone)) reachability.emplace(*computation);
           context.Count("edges");
           changed = true;
         }

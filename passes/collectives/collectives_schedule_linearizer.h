@@ -6,7 +6,7 @@
 //
 // The order is the post-order. Of an asynchronous collective the next one waits for the done.
 //
-// Requires: nothing.  Leaves alone: two of which one needs the other anyway.
+// Requires: nothing.  Leaves alone: two of which one needs the other anyway; permutations, as XLA.
 #pragma once
 
 #include "passes/pass.h"

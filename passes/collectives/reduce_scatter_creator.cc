@@ -52,6 +52,7 @@ Instruction* ScatterInstead(Instruction* slice, Rewriter& rewriter) {
                           : reduce->shape().WithDim(static_cast<int>(*dimension), part->size);
   Instruction* const scatter = rewriter.OpWithShape(
       Opcode::kReduceScatter, shape, {x}, AttrsPtr::Make(std::move(attrs)), {reduce->to_apply()});
+  PassOnBackendConfig(*reduce, scatter);
   if (read == reduce) return scatter;
   return rewriter.Reshape(scatter, slice->shape().dims());
 }

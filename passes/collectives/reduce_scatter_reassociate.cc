@@ -36,8 +36,10 @@ Instruction* CombineFirst(Instruction* op, Rewriter& rewriter) {
   }
   Instruction* combined = rewriter.Op(op->opcode(), {a->operand(0), b->operand(0)});
   rewriter.set_origin(a);
-  return rewriter.OpWithShape(Opcode::kReduceScatter, op->shape(), {combined}, a->attrs_ptr(),
-                              {a->to_apply()});
+  Instruction* const scatter = rewriter.OpWithShape(Opcode::kReduceScatter, op->shape(), {combined},
+                                                    a->attrs_ptr(), {a->to_apply()});
+  PassOnWork(*a, scatter);
+  return scatter;
 }
 
 constexpr Rule kReassociateRules[] = {

@@ -36,7 +36,9 @@ Instruction* SyncOf(const Instruction& start, Shape shape) {
     // The computation may take them in another order, and others that it does not read.
     for (const Instruction* parameter : wrapped.operands())
       operands.push_back(start.operand(static_cast<int>(parameter->parameter_number())));
-    return computation.AddClone(wrapped, shape, operands);
+    Instruction* const sync = computation.AddClone(wrapped, shape, operands);
+    if (start.metadata() != OpMetadata()) sync->set_metadata(start.metadata());
+    return sync;
   }
   Builder b(&computation);
   b.set_origin(&start);
@@ -75,6 +77,7 @@ void JoinCollective(Instruction* start, Instruction* done) {
   if (const Extras* extras = start->extras();
       extras != nullptr && sync->extras() == nullptr && !extras->frontend_attributes.empty())
     sync->mutable_extras().frontend_attributes = extras->frontend_attributes;
+  PassOnBackendConfig(*start, sync);
   sync->mutable_extras().frontend_attributes["async_collective_name"] = std::string(start->name());
   for (Instruction* const half : {start, done}) {
     for (Instruction* earlier : half->control_predecessors()) {

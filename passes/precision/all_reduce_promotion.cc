@@ -24,6 +24,7 @@ absl::StatusOr<Instruction*> AllReducePromotion::Expand(Instruction* reduce, Rew
   Instruction* result = rewriter.OpWithShape(
       reduce->opcode(), reduce->shape().WithElementType(wide),
       {rewriter.Convert(reduce->operand(0), wide)}, reduce->attrs_ptr(), {combiner});
+  PassOnWork(*reduce, result);
   return rewriter.Convert(result, narrow);
 }
 
