@@ -86,8 +86,8 @@ void PassOnWork(const Instruction& from, Instruction* to);
 
 // Puts `replacement` in the place of `old` and removes `old`. A replacement without sharding or
 // frontend attributes that was built for this (its id is at least `first_new_id`) takes those of
-// `old`, one of the same operation its name, any the origin that `old` has. Control edges move
-// over, and one that was built for this lies in memory as `old` did; of an older replacement, which may be needed before what `old` waits for, see
+// `old`, and its layout; one of the same operation its name; any the origin of `old`. Control edges
+// move over; of an older replacement, which may be needed before what `old` waits for, see
 // passes/util/control_edges.h. Where a bitcast reads the layout of `old`, a copy makes it.
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id);
 

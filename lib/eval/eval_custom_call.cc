@@ -56,9 +56,9 @@ EvalResult EvalAnnotation(EvalContext& c) {
   for (int i = 0; i < (is_of_several ? c.operand_count() : 1); ++i) {
     const Shape declared = is_of_several ? shape.element(i) : shape;
     if (IsHandedOn(c.operand(i), declared)) continue;
-    return Unsupported(c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices: `hlo-run --spmd`",
-                       c.attrs<CustomCallAttrs>().custom_call_target, c.operand(i).shape(),
-                       declared);
+    return Unsupported(
+        c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices: `hlo-run --spmd`",
+        c.attrs<CustomCallAttrs>().custom_call_target, c.operand(i).shape(), declared);
   }
   if (!is_of_several) return EvalIdentity(c);
   return Literal::Tuple(std::move(c.operands));

@@ -305,7 +305,9 @@ absl::StatusOr<Shape> ScanShape(const ShapeArgs& args) {
   const bool either = values.size() == 1 && declared.has_value() &&
                       (!declared->IsTuple() || declared->element_count_of_tuple() == 1);
   const Shape result = Together(values, either ? *declared : body.result);
-  if (declared.has_value() && !Matches(result, *declared))
+  // All else that differs is said of every operation.
+  if (declared.has_value() && !Matches(result, *declared) &&
+      MatchesUpToFloatWidth(result, *declared))
     return args.Error("the result is declared as `{}`, expected `{}`", *declared, result);
   return result;
 }

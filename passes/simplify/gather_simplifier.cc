@@ -47,7 +47,8 @@ absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewri
   const int64_t rank = gather->operand(0)->shape().rank();
   StartVectors vectors = StartVectors::Of(gather->operand(1)->shape(), attrs.index_vector_dim);
   vectors.index_map = attrs.start_index_map;
-  Instruction* indices = vectors.Canonical(rewriter, gather->operand(1));
+  Instruction* indices =
+      vectors.Canonical(rewriter, vectors.WithVectorDimension(rewriter, gather->operand(1)));
   GatherAttrs simple = attrs;
   simple.collapsed_slice_dims.clear();
   simple.offset_dims.resize(static_cast<size_t>(rank));

@@ -60,7 +60,8 @@ absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rew
   vectors.index_map = attrs.scatter_dims_to_operand_dims;
   std::vector<Instruction*> operands;
   for (int k = 0; k < count; ++k) operands.push_back(scatter->operand(k));
-  operands.push_back(vectors.Canonical(rewriter, scatter->operand(count)));
+  operands.push_back(
+      vectors.Canonical(rewriter, vectors.WithVectorDimension(rewriter, scatter->operand(count))));
   for (int k = 0; k < count; ++k) {
     Instruction* updates = scatter->operand(count + 1 + k);
     // Scatter dimensions first, then those of the window with the inserted ones.

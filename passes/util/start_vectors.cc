@@ -31,17 +31,19 @@ Instruction* StartVectors::Canonical(Builder& builder, Instruction* indices) con
     order.push_back(index_vector_dim);
     indices = builder.Transpose(indices, order);
   }
-  // XLA writes the dimension of vectors of one element before it joins the others.
-  if (index_vector_dim == indices_rank && indices_rank != 1) {
-    DimVec wide(indices->shape().dims().begin(), indices->shape().dims().end());
-    wide.push_back(1);
-    indices = builder.Reshape(indices, wide);
-  }
   const DimVec sizes = {count(), static_cast<int64_t>(index_map.size())};
   const auto dims = indices->shape().dims();
   return std::equal(dims.begin(), dims.end(), sizes.begin(), sizes.end())
              ? indices
              : builder.Reshape(indices, sizes);
+}
+
+Instruction* StartVectors::WithVectorDimension(Builder& builder, Instruction* indices) const {
+  const int rank = indices->shape().rank();
+  if (index_vector_dim != rank || rank == 1) return indices;
+  DimVec wide(indices->shape().dims().begin(), indices->shape().dims().end());
+  wide.push_back(1);
+  return builder.Reshape(indices, wide);
 }
 
 Instruction* StartVectors::WideCanonical(Builder& builder, Instruction* indices) const {

@@ -17,6 +17,9 @@ struct StartVectors {
   static StartVectors Of(Shape indices, int64_t index_vector_dim);
   int64_t count() const { return Product(batch_sizes); }
 
+  // With the dimension that vectors of one element leave out, which the simplifiers write before
+  // they join the others, as XLA's do. (A list of numbers becomes canonical in one step.)
+  Instruction* WithVectorDimension(Builder& builder, Instruction* indices) const;
   // The indices as [count, size of a vector].
   Instruction* Canonical(Builder& builder, Instruction* indices) const;
   // The same in a type that can hold every size: s32 for narrower ones.
