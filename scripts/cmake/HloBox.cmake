@@ -95,8 +95,9 @@ function(hlo_cache_precompiled target)
     # What ccache asks for, to know the headers of an object again. Comments count: gcc tells by its bytes whether it has read a
     # header already, so one precompiled before a comment changed defines everything a second time.
     target_compile_options(${target} PRIVATE -fpch-preprocess)
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-                          "${hlo_ccache_environment};CCACHE_COMMENTS=1;CCACHE_SLOPPINESS=pch_defines,time_macros;${HLO_CCACHE}")
+    set(launcher sh ${CMAKE_SOURCE_DIR}/scripts/cmake/without_old_header.sh ${hlo_ccache_environment} CCACHE_COMMENTS=1
+        CCACHE_SLOPPINESS=pch_defines,time_macros ${HLO_CCACHE})
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
   endif()
 endfunction()
 
