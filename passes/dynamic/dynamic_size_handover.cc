@@ -56,7 +56,9 @@ Shape ReadAs(const Instruction& reader, int i) {
   if (opcode == Opcode::kConditional)
     return i == 0 ? own : reader.call(i - 1)->parameter(0)->shape();
   const bool is_call = opcode == Opcode::kCall || opcode == Opcode::kFusion;
-  return is_call ? reader.call(0)->parameter(i)->shape() : own;
+  // (A fusion may have operands that its computation does not take.)
+  return is_call && i < reader.call(0)->parameter_count() ? reader.call(0)->parameter(i)->shape()
+                                                          : own;
 }
 
 class Handover {
