@@ -9,7 +9,6 @@
 // update or done may repeat them, and the operands in the shape of a start or update need not stand
 // in a tuple of their own: `(f32[8], f32[4], u32[])` with one operand means
 // `((f32[8]), f32[4], u32[])`.
-#include <algorithm>
 #include <utility>
 
 #include "lib/ir/compare.h"

@@ -1,9 +1,5 @@
 #include "passes/expand/convolution_group_converter.h"
 
-#include <algorithm>
-
-#include "lib/support/strings.h"
-
 namespace hlo {
 namespace {
 

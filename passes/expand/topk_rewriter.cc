@@ -1,10 +1,8 @@
 #include "passes/expand/topk_rewriter.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "lib/match/pattern.h"
-#include "lib/support/strings.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
