@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/util/channels.h"
+
 namespace hlo {
 namespace {
 
@@ -28,6 +30,7 @@ Instruction* GatherInstead(const Instruction& gather, Instruction* x, int64_t di
       gather.parent()->AddClone(gather, x->shape().WithDim(static_cast<int>(dimension), size), {x});
   AllGatherAttrs attrs = gather.attrs<AllGatherAttrs>();
   attrs.dimensions.value = dimension;
+  if (attrs.channel_id) attrs.channel_id = NextChannelId(gather.module());
   smaller->SetAttrs(std::move(attrs));
   if (smaller->sharding() != nullptr) smaller->mutable_extras().sharding.reset();
   return smaller;

@@ -6,6 +6,7 @@
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "passes/collectives/unused_collectives.h"
+#include "passes/util/channels.h"
 
 namespace hlo {
 namespace {
@@ -74,6 +75,7 @@ Instruction* FoldTwo(Instruction* outer, Rewriter& rewriter) {
     return nullptr;
   }
   attrs.replica_groups.form = std::move(groups);
+  if (attrs.channel_id) attrs.channel_id = NextChannelId(outer->module());  // other devices meet
   return rewriter.OpWithShape(Opcode::kAllReduce, outer->shape(), {inner->operand(0)},
                               AttrsPtr::Make(std::move(attrs)), {outer->to_apply()});
 }

@@ -2,6 +2,7 @@
 
 #include "passes/collectives/own_part.h"
 #include "passes/collectives/unused_collectives.h"
+#include "passes/util/channels.h"
 
 namespace hlo {
 namespace {
@@ -40,7 +41,7 @@ Instruction* ScatterInstead(Instruction* slice, Rewriter& rewriter) {
   }
   const auto& from = reduce->attrs<AllReduceAttrs>();
   ReduceScatterAttrs attrs;
-  attrs.channel_id = from.channel_id;
+  if (from.channel_id) attrs.channel_id = NextChannelId(slice->module());
   attrs.replica_groups = from.replica_groups;
   attrs.constrain_layout = from.constrain_layout;
   attrs.use_global_device_ids = from.use_global_device_ids;
