@@ -39,8 +39,8 @@ Instruction* StartVectors::Canonical(Builder& builder, Instruction* indices) con
 }
 
 Instruction* StartVectors::WithVectorDimension(Builder& builder, Instruction* indices) const {
-  const int rank = indices->shape().rank();
-  if (index_vector_dim != rank || rank == 1) return indices;
+  const int dims_of_indices = indices->shape().rank();
+  if (index_vector_dim != dims_of_indices || dims_of_indices == 1) return indices;
   DimVec wide(indices->shape().dims().begin(), indices->shape().dims().end());
   wide.push_back(1);
   return builder.Reshape(indices, wide);

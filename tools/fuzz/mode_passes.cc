@@ -75,8 +75,9 @@ constexpr Exemption kExemptions[] = {
     {"all-reduce", CombinesInOtherTypes},
     // It draws XLA's numbers, which are others than the interpreter's.
     {"rng-expander", Anywhere},
-    // As XLA's, it rounds the sums of the first of two reductions.
+    // As XLA's, they round the sums of the first of two reductions.
     {"reduction-splitter", ReducesNarrowFloats},
+    {"tree_reduction_rewriter", ReducesNarrowFloats},
     // As XLA's, they round sums at each step that a narrow reduction carries wide.
     {"float-normalization", ReducesNarrowFloats},
     {"element_type_converter", ReducesNarrowFloats},
