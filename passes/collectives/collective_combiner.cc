@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/reachability.h"
+#include "passes/collectives/merge_notes.h"
 #include "passes/rewrite.h"
 #include "passes/util/domain_map.h"
 #include "passes/util/frontend_attribute.h"
@@ -136,6 +137,16 @@ class Combiner {
     return chosen;
   }
 
+  // Of permutes nothing stays, as in XLA: what a program says of one need not hold for several.
+  void SetNotes(const std::vector<Instruction*>& chosen, Instruction* all) const {
+    const bool has_notes = opcode_ != Opcode::kCollectivePermute;
+    const OpMetadata metadata = has_notes ? MergedMetadata(chosen) : OpMetadata();
+    if (all->metadata() != metadata) all->set_metadata(metadata);
+    if (!has_notes) return;
+    if (FrontendAttributes merged = MergedFrontendAttributes(chosen); !merged.empty())
+      all->mutable_extras().frontend_attributes = std::move(merged);
+  }
+
   absl::Status Combine(const std::vector<Instruction*>& chosen) {
     reachability_->Merge(chosen);
     const uint32_t first_new = computation_.module().id_limit();
@@ -165,6 +176,7 @@ class Combiner {
     const AttrsPtr attrs = is_turned(*first) ? AttrsAlong(*first, *dimension) : first->attrs_ptr();
     Instruction* all = builder.OpWithShape(opcode_, Shape::Tuple(shapes), operands, attrs, calls);
     made.push_back(all);
+    SetNotes(chosen, all);
     if (std::any_of(chosen.begin(), chosen.end(),
                     [](const Instruction* member) { return member->sharding() != nullptr; })) {
       std::vector<Sharding::Leaf> leaves;

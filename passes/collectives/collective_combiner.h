@@ -2,7 +2,8 @@
 //
 // Members of one group have the same key and are in domains of the same sharding. They are combined
 // in post-order as long as both limits hold and none needs another; the first gives channel and
-// attributes. Left alone: computations whose domains contradict each other; collectives of several
+// attributes, all of them metadata and frontend attributes (merge_notes.h), but for permutes.
+// Left alone: computations whose domains contradict each other; collectives of several
 // arrays, with control edges, of a scheduling group, or larger than the limit alone.
 #pragma once
 
