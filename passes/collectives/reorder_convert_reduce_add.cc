@@ -1,23 +1,28 @@
 #include "passes/collectives/reorder_convert_reduce_add.h"
 
 #include "lib/analysis/region.h"
+#include "passes/collectives/carried_sums.h"
 #include "passes/rewrite.h"
-#include "passes/util/same_kind.h"
 
 namespace hlo {
 namespace {
 
-bool IsWideningOfOneKind(const Instruction& convert) {
-  const ElementType from = convert.operand(0)->shape().element_type();
-  const ElementType to = convert.shape().element_type();
-  return from != to && CanUpcast(from, to);
-}
+// The sum of an element of a loop's state and of what devices reduce, converted.
+struct CarriedSum {
+  Instruction *convert = nullptr, *element = nullptr;
+};
 
-bool IsSummedBetweenDevices(const Instruction& reduce, bool with_scatter) {
-  return (reduce.opcode() == Opcode::kAllReduce ||
-          (with_scatter && reduce.opcode() == Opcode::kReduceScatter)) &&
-         reduce.shape().IsArray() && reduce.use_count() == 1 && !reduce.has_control_edges() &&
-         CombinerOpcode(*reduce.to_apply()) == Opcode::kAdd;
+CarriedSum SumOf(const Instruction& add, bool with_scatter) {
+  CarriedSum sum;
+  for (Instruction* operand : add.operands()) {
+    if (operand->opcode() == Opcode::kConvert) sum.convert = operand;
+    if (IsElementOfState(*operand)) sum.element = operand;
+  }
+  if (sum.convert == nullptr || sum.element == nullptr) return {};
+  const Opcode opcode = sum.convert->operand(0)->opcode();
+  const bool is_reduced =
+      opcode == Opcode::kAllReduce || (with_scatter && opcode == Opcode::kReduceScatter);
+  return is_reduced ? sum : CarriedSum();
 }
 
 }  // namespace
@@ -25,27 +30,34 @@ bool IsSummedBetweenDevices(const Instruction& reduce, bool with_scatter) {
 absl::StatusOr<bool> ReorderConvertReduceAdd::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kConvert})) {
-    for (Instruction* convert : computation->PostOrder()) {
-      if (convert->opcode() != Opcode::kConvert || convert->use_count() != 1 ||
-          convert->is_root() || convert->has_control_edges() ||
-          !IsSummedBetweenDevices(*convert->operand(0), options_.enable_reduce_scatter))
-        continue;
-      if (convert->uses()[0].user->opcode() != Opcode::kAdd || !IsWideningOfOneKind(*convert)) {
-        context.Missed(*convert, "no sum in a wider type reads it");
+    if (!IsBodyOfLoop(*computation)) continue;
+    for (Instruction* add : computation->PostOrder()) {
+      if (add->opcode() != Opcode::kAdd) continue;
+      const auto [convert, element] = SumOf(*add, options_.enable_reduce_scatter);
+      if (convert == nullptr) continue;
+      Instruction* const reduce = convert->operand(0);
+      if (!IsReadOnceInAnyOrder(*convert) || !IsReadOnceInAnyOrder(*reduce) ||
+          !MayConvertBefore(*convert, *reduce)) {
+        context.Missed(*convert,
+                       "something else needs what it converts, or it does more than round");
         continue;
       }
       if (!context.MayRewrite()) return changed;
       context.Passed(*convert, "done before devices reduce");
-      Instruction* const reduce = convert->operand(0);
       const ElementType type = convert->shape().element_type();
       const uint32_t first_new = module.id_limit();
       Rewriter rewriter(computation, context);
+      rewriter.set_origin(convert);
+      Instruction* const converted = rewriter.Convert(reduce->operand(0), type);
       rewriter.set_origin(reduce);
-      Instruction* wide = rewriter.OpWithShape(
-          reduce->opcode(), convert->shape(), {rewriter.Convert(reduce->operand(0), type)},
-          reduce->attrs_ptr(), {ScalarComputation(module, Opcode::kAdd, type)});
+      Instruction* const reduced = rewriter.OpWithShape(
+          reduce->opcode(), convert->shape(), {converted}, reduce->attrs_ptr(),
+          {ScalarComputation(module, *CombinerOpcode(*reduce->to_apply()), type)});
+      rewriter.set_origin(add);
+      Instruction* const sum = rewriter.Add(reduced, element);
       RETURN_IF_ERROR(rewriter.status());
-      ReplaceKeepingExtras(convert, wide, first_new);
+      ReplaceKeepingExtras(add, sum, first_new);
+      computation->RemoveUnused(convert);
       computation->RemoveUnused(reduce);
       context.Count("reordered");
       changed = true;

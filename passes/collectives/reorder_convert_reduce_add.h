@@ -1,12 +1,15 @@
-// Converts before devices reduce, where what follows is a sum: it may then be moved out of loops.
+// Converts before devices reduce, where a loop sums up the result: the reduction may then be moved
+// out of the loop.
 //
-//   add(acc, f32[4] convert(bf16[4] all-reduce(x)))      =>   add(acc, all-reduce(f32[4] convert(x)))
+//   add(f32[4] convert(bf16[4] all-reduce(x)), state.i)      =>   add(all-reduce(f32[4] convert(x)), state.i)
 //
 // The reduction is then done, and carried, in the type of the sum. Option `enable_reduce_scatter`:
 // reduce-scatters, too.
 //
-// Requires: nothing.  Leaves alone: conversions that no add reads, to a narrower type, or between
-// kinds of numbers; other combiners than add; reductions that something else reads; several arrays.
+// Requires: nothing.
+// Leaves alone: what is not the body of a loop itself; conversions that do more than round
+// (`MayConvertBefore`), control edges; unlike XLA, reductions and conversions that something else
+// reads: they would be done twice.
 #pragma once
 
 #include "passes/pass.h"
@@ -14,7 +17,7 @@
 namespace hlo {
 
 struct ReorderConvertReduceAddOptions {
-  bool enable_reduce_scatter = true;
+  bool enable_reduce_scatter = false;
 
   static auto Fields() {
     return std::tuple{

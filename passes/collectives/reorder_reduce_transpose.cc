@@ -2,43 +2,61 @@
 
 #include <algorithm>
 
+#include "lib/analysis/region.h"
+#include "passes/collectives/carried_sums.h"
 #include "passes/collectives/unused_collectives.h"
 
 namespace hlo {
 namespace {
 
-bool FeedsOneSum(const Instruction& value) {
-  return value.use_count() == 1 && !value.is_root() && !value.has_control_edges() &&
-         value.uses()[0].user->opcode() == Opcode::kAdd;
+// Whether a loop sums up `value` in its state or, by way of a reshape, puts it into a stack.
+bool IsCarried(const Instruction& value) {
+  if (!value.has_uses()) return false;
+  const Instruction& reader = *value.uses()[0].user;
+  if (reader.opcode() == Opcode::kReshape)
+    return reader.has_uses() && reader.uses()[0].user->opcode() == Opcode::kDynamicUpdateSlice;
+  return reader.opcode() == Opcode::kAdd &&
+         (IsElementOfState(*reader.operand(0)) || IsElementOfState(*reader.operand(1)));
 }
 
-// transpose(reduce(x))  =>  reduce(transpose(x)), reduce being one between devices
+// transpose(convert(scatter(x)))  =>  scatter(transpose(convert(x))), with or without the convert
 Instruction* TransposeFirst(Instruction* transpose, Rewriter& rewriter) {
-  Instruction* const reduce = transpose->operand(0);
-  const bool is_scatter = reduce->opcode() == Opcode::kReduceScatter;
-  if ((!is_scatter && reduce->opcode() != Opcode::kAllReduce) || !reduce->shape().IsArray() ||
-      reduce->use_count() != 1 || reduce->has_control_edges())
+  Instruction* const operand = transpose->operand(0);
+  const Instruction* convert = operand->opcode() == Opcode::kConvert ? operand : nullptr;
+  Instruction* const scatter = convert != nullptr ? operand->operand(0) : operand;
+  if (scatter->opcode() != Opcode::kReduceScatter || !scatter->shape().IsArray() ||
+      !IsReadOnceInAnyOrder(*scatter) || !IsReadOnceInAnyOrder(*operand) ||
+      !IsBodyOfLoop(*transpose->parent()))
     return nullptr;
-  if (!FeedsOneSum(*transpose)) {
-    rewriter.context().Missed(*transpose, "no sum alone reads it");
+  if (!IsCarried(*transpose)) {
+    rewriter.context().Missed(*transpose, "no loop carries it");
     return nullptr;
   }
+  if (convert != nullptr && !MayConvertBefore(*convert, *scatter)) {
+    rewriter.context().Missed(*convert, "it does more than round");
+    return nullptr;
+  }
+  Instruction* value = scatter->operand(0);
+  Computation* region = scatter->to_apply();
+  if (convert != nullptr) {
+    const ElementType type = convert->shape().element_type();
+    rewriter.set_origin(convert);
+    value = rewriter.Convert(value, type);
+    region = ScalarComputation(rewriter.module(), *CombinerOpcode(*region), type);
+  }
+  rewriter.set_origin(transpose);
   const DimVec order = transpose->attrs<TransposeAttrs>().dimensions;
-  Instruction* moved = rewriter.Transpose(reduce->operand(0), order);
-  rewriter.set_origin(reduce);
-  AttrsPtr attrs = reduce->attrs_ptr();
-  if (is_scatter) {
-    ReduceScatterAttrs changed = reduce->attrs<ReduceScatterAttrs>();
-    changed.dimensions.value =
-        std::find(order.begin(), order.end(), changed.dimensions.value) - order.begin();
-    attrs = AttrsPtr::Make(std::move(changed));
-  }
-  return rewriter.OpWithShape(reduce->opcode(), transpose->shape(), {moved}, attrs,
-                              {reduce->to_apply()});
+  value = rewriter.Transpose(value, order);
+  rewriter.set_origin(scatter);
+  ReduceScatterAttrs attrs = scatter->attrs<ReduceScatterAttrs>();
+  attrs.dimensions.value =
+      std::find(order.begin(), order.end(), attrs.dimensions.value) - order.begin();
+  return rewriter.OpWithShape(Opcode::kReduceScatter, transpose->shape(), {value},
+                              AttrsPtr::Make(std::move(attrs)), {region});
 }
 
 constexpr Rule kTransposeRules[] = {
-    {"transpose-first", Opcode::kTranspose, kExact, TransposeFirst}};
+    {"transpose-first", Opcode::kTranspose, kReassociate, TransposeFirst}};
 
 }  // namespace
 

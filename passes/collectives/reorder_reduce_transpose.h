@@ -1,11 +1,16 @@
-// Transposes before devices reduce, where what follows is a sum: it may then be moved out of loops.
+// Transposes before devices reduce and scatter, where a loop sums up the result: the reduce-scatter
+// may then be moved out of the loop.
 //
-//   add(acc, transpose(all-reduce(x)))      =>   add(acc, all-reduce(transpose(x)))
+//   add(transpose(reduce-scatter(x)), state.i)            =>   add(reduce-scatter(transpose(x)), state.i)
+//   add(transpose(convert(reduce-scatter(x))), state.i)   =>   add(reduce-scatter(transpose(convert(x))), state.i)
+//   dynamic-update-slice(s, reshape(transpose(…)), …)     likewise
 //
-// So for reduce-scatter, whose dimension moves along.
+// The dimension moves along. It is the first reader of the transpose that counts.
 //
-// Requires: nothing.  Leaves alone: transposes that no add reads, reductions that something else
-// reads, several arrays at once, control edges.
+// Requires: nothing.
+// Leaves alone: what is not the body of a loop itself; conversions that do more than round
+// (`MayConvertBefore`), control edges; all-reduces, which `algsimp` transposes; unlike XLA,
+// reduce-scatters and conversions that something else reads: they would be done twice.
 #pragma once
 
 #include "passes/rewrite.h"
@@ -14,6 +19,7 @@ namespace hlo {
 
 class ReorderReduceTranspose final : public RewritePass {
  public:
+  static constexpr RuleSafety kSafety = kReassociate;
   ReorderReduceTranspose();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };

@@ -1,0 +1,33 @@
+#include "passes/collectives/carried_sums.h"
+
+#include <algorithm>
+
+#include "lib/analysis/region.h"
+#include "passes/util/same_kind.h"
+
+namespace hlo {
+
+bool IsBodyOfLoop(const Computation& computation) {
+  const auto callers = computation.callers();
+  return std::any_of(callers.begin(), callers.end(), [&](const CallSite& site) {
+    return site.caller->opcode() == Opcode::kWhile && site.caller->while_body() == &computation;
+  });
+}
+
+bool IsElementOfState(const Instruction& value) {
+  return value.opcode() == Opcode::kGetTupleElement &&
+         value.operand(0)->opcode() == Opcode::kParameter;
+}
+
+bool IsReadOnceInAnyOrder(const Instruction& value) {
+  return value.use_count() == 1 && !value.has_control_edges();
+}
+
+bool MayConvertBefore(const Instruction& convert, const Instruction& reduce) {
+  const std::optional<Opcode> combine = CombinerOpcode(*reduce.to_apply());
+  if (combine == Opcode::kAdd) return KeepsSums(convert);
+  return (combine == Opcode::kMaximum || combine == Opcode::kMinimum) &&
+         CanUpcast(convert.operand(0)->shape().element_type(), convert.shape().element_type());
+}
+
+}  // namespace hlo
