@@ -4,11 +4,12 @@
 //   r = f32[4] all-reduce-done(s)
 //       =>   r = f32[4] all-reduce(x), to_apply=add, frontend_attributes={async_collective_name="s"}
 //
-// Parameters, constants, bitcasts, elements of tuples and other pairs are nothing to do.
+// Parameters, constants, bitcasts, elements of tuples and other pairs are nothing to do. The
+// collective stands where the done stood; control edges and shardings of the pair go, for all that
+// they are for has been decided.
 //
 // Requires: a schedule; a module without one is left alone.
-// Leaves alone: pairs with other work in between or with something that a control edge keeps after
-// the start, chains with updates, what is no collective.
+// Leaves alone: pairs with other work in between, chains with updates, what is no collective.
 #pragma once
 
 #include "passes/pass.h"

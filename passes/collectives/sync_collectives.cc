@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/analysis/reachability.h"
+#include "lib/ir/custom_call.h"
 #include "lib/ops/async_pairs.h"
 #include "passes/rewrite.h"
 
@@ -60,8 +61,18 @@ bool EndsCollective(const Instruction& instruction) {
   return pair != nullptr && pair->done == instruction.opcode();
 }
 
+std::vector<Instruction*> ControlDeps(const Instruction& half) {
+  std::vector<Instruction*> calls;
+  for (Instruction* user : half.users()) {
+    if (IsCustomCall(*user, "control_dep")) calls.push_back(user);
+  }
+  return calls;
+}
+
 bool MayJoin(Instruction* start, Instruction* done) {
-  if (start->uses().size() != 1) return false;
+  const auto reads = absl::c_count_if(
+      start->uses(), [](const Use& use) { return !IsCustomCall(*use.user, "control_dep"); });
+  if (reads != 1 || start->is_root()) return false;
   const auto is_start = [&](const Instruction* other) { return other == start; };
   const auto is_done = [&](const Instruction* other) { return other == done; };
   if (absl::c_all_of(start->control_successors(), is_done) ||
@@ -70,7 +81,7 @@ bool MayJoin(Instruction* start, Instruction* done) {
   return !Reachability(*done->parent()).WouldMakeCycle({start, done});
 }
 
-void JoinCollective(Instruction* start, Instruction* done) {
+Instruction* JoinCollective(Instruction* start, Instruction* done) {
   Computation& computation = *done->parent();
   const uint32_t first_new = computation.module().id_limit();
   Instruction* const sync = SyncOf(*start, done->shape());
@@ -90,6 +101,15 @@ void JoinCollective(Instruction* start, Instruction* done) {
   }
   ReplaceKeepingExtras(done, sync, first_new);
   computation.RemoveUnused(start);
+  return sync;
+}
+
+Instruction* JoinScheduledCollective(Instruction* start, Instruction* done) {
+  for (Instruction* const half : {start, done}) {
+    half->DropControlEdges();
+    if (half->sharding() != nullptr) half->mutable_extras().sharding.reset();
+  }
+  return JoinCollective(start, done);
 }
 
 }  // namespace hlo
