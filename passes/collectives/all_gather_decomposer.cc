@@ -48,11 +48,14 @@ absl::StatusOr<Instruction*> AllGatherDecomposer::Expand(Instruction* gather, Re
     std::vector<Instruction*> starts(static_cast<size_t>(whole.rank()), zero);
     starts[static_cast<size_t>(attrs.dimensions.value)] = rewriter.Multiply(
         position, rewriter.ScalarConstant(ElementType::kU32, static_cast<double>(size)));
+    // All have the order in memory that the result has.
     Instruction* nothing = rewriter.Broadcast(rewriter.Constant(NothingOf(type)), whole.dims(), {});
-    results.push_back(rewriter.OpWithShape(
-        Opcode::kAllReduce, whole.WithDefaultLayout(),
-        {rewriter.DynamicUpdateSlice(nothing, part, starts)}, AttrsPtr::Make(reduce_attrs),
-        {ScalarComputation(rewriter.module(), UnionOpcode(type), type)}));
+    nothing->set_shape(whole);
+    Instruction* placed = rewriter.DynamicUpdateSlice(nothing, part, starts);
+    placed->set_shape(whole);
+    results.push_back(
+        rewriter.OpWithShape(Opcode::kAllReduce, whole, {placed}, AttrsPtr::Make(reduce_attrs),
+                             {ScalarComputation(rewriter.module(), UnionOpcode(type), type)}));
   }
   return gather->shape().IsTuple() ? rewriter.Tuple(results) : results[0];
 }

@@ -25,16 +25,22 @@ Instruction* ByParts(Instruction* exchange, int64_t dim, int64_t group, Rewriter
   const int64_t size = operand->shape().dim(static_cast<int>(dim)) / group;
   DimVec starts(static_cast<size_t>(operand->shape().rank()), 0);
   DimVec limits(operand->shape().dims().begin(), operand->shape().dims().end());
+  // The parts have the order in memory that the whole has.
+  Shape part = exchange->shape();
+  DimVec sizes(part.dims().begin(), part.dims().end());
+  sizes[static_cast<size_t>(dim)] = size;
+  part = Shape::Array(part.element_type(), sizes);
+  if (exchange->shape().has_layout()) part = part.WithLayout(exchange->shape().layout());
   std::vector<Instruction*> parts;
-  std::vector<Shape> shapes;
   for (int64_t i = 0; i < group; ++i) {
     starts[static_cast<size_t>(dim)] = i * size;
     limits[static_cast<size_t>(dim)] = (i + 1) * size;
     parts.push_back(rewriter.Slice(operand, starts, limits));
-    shapes.push_back(parts.back()->shape());
+    parts.back()->set_shape(part);
   }
   AllToAllAttrs attrs = exchange->attrs<AllToAllAttrs>();
   attrs.dimensions.reset();
+  const std::vector<Shape> shapes(static_cast<size_t>(group), part);
   Instruction* const all = rewriter.OpWithShape(Opcode::kAllToAll, Shape::Tuple(shapes), parts,
                                                 AttrsPtr::Make(std::move(attrs)));
   std::vector<Instruction*> received;
