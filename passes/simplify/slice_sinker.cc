@@ -60,7 +60,6 @@ absl::StatusOr<bool> SliceSinker::RunOnComputation(Computation& computation, Pas
     for (const Instruction* slice : op->operands()) whole.push_back(slice->operand(0));
     Instruction* combined =
         computation.AddClone(*op, source.WithElementType(op->shape().element_type()), whole);
-    combined->mutable_extras().sharding.reset();
     combined->set_loc(op->loc());
     for (Instruction* member : group) {
       const uint32_t first_new = computation.module().id_limit();
