@@ -137,23 +137,27 @@ class Rearranges {
     }
   }
 
-  // `x` in the dimensions of the operand of `rearrange`.
+  // `x` in the dimensions of the operand of `rearrange`. What is made says of itself what `x` does.
   static Instruction* Undo(Builder& builder, Instruction* x, const Instruction& rearrange) {
+    const auto made_of_x = [&](Instruction* made) {
+      PassOnFrontendAttributes(*x, made);
+      return made;
+    };
+    builder.set_origin(x);
     const Shape wanted = rearrange.operand(0)->shape();
     if (rearrange.opcode() == Opcode::kTranspose)
-      return builder.Transpose(x, InversePermutation(Permutation(rearrange)));
+      return made_of_x(builder.Transpose(x, InversePermutation(Permutation(rearrange))));
     for (Instruction* inner = x; inner->opcode() == Opcode::kReshape;) {
       inner = inner->operand(0);
       if (SameDimensions(inner->shape(), wanted)) return inner;
     }
-    return SameDimensions(x->shape(), wanted) ? x : builder.Reshape(x, wanted.dims());
+    return SameDimensions(x->shape(), wanted) ? x : made_of_x(builder.Reshape(x, wanted.dims()));
   }
 
   absl::Status Sink(Instruction* op) {
     const uint32_t first_new = computation_.module().id_limit();
     const Instruction& rearrange = *FirstOf(*op);
     Builder builder(&computation_);
-    builder.set_origin(op);
     std::vector<Instruction*> operands;
     for (Instruction* operand : op->operands())
       operands.push_back(Undo(builder, operand, rearrange));
@@ -161,6 +165,7 @@ class Rearranges {
     Instruction* moved = computation_.AddClone(*op, shape, operands);
     moved->mutable_extras().sharding.reset();
     moved->set_loc(op->loc());
+    builder.set_origin(op);
     Instruction* result =
         builder.OpWithShape(rearrange.opcode(), op->shape(), {moved}, rearrange.attrs_ptr());
     RETURN_IF_ERROR(builder.status());
