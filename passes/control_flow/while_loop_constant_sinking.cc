@@ -8,17 +8,20 @@
 namespace hlo {
 namespace {
 
-// The reads of element `i` of the state that are used, but for the one that `root` passes on.
-std::vector<Instruction*> StateReads(const Computation& computation, int64_t i,
-                                     const Instruction* root) {
+// The read of element `i` that the root of a body passes on, if something else needs it, too.
+std::vector<Instruction*> ReadsOfBody(const Computation& body, int64_t i) {
+  Instruction* const read = body.root()->operand(static_cast<int>(i));
+  const bool is_needed = std::any_of(read->uses().begin(), read->uses().end(),
+                                     [&](const Use& use) { return use.user != body.root(); });
+  return is_needed ? std::vector<Instruction*>{read} : std::vector<Instruction*>();
+}
+
+// Those of a condition that something needs.
+std::vector<Instruction*> ReadsOfCondition(const Computation& condition, int64_t i) {
   std::vector<Instruction*> reads;
-  for (Instruction* read : computation.parameter(0)->users()) {
-    if (read->opcode() != Opcode::kGetTupleElement || read->tuple_index() != i) continue;
-    const bool used = read->is_root() ||
-                      std::any_of(read->uses().begin(), read->uses().end(), [&](const Use& use) {
-                        return use.user != root || use.operand_index != i;
-                      });
-    if (used) reads.push_back(read);
+  for (Instruction* read : condition.parameter(0)->users()) {
+    if (read->opcode() == Opcode::kGetTupleElement && read->tuple_index() == i && read->has_uses())
+      reads.push_back(read);
   }
   return reads;
 }
@@ -51,18 +54,13 @@ Instruction* CopyInto(Computation& computation, const Instruction& value) {
   return computation.AddClone(value, value.shape(), operands);
 }
 
-// Lets all that reads element `i` in `computation` read `value`, but for the root at `i` itself.
-void Substitute(Computation& computation, int64_t i, const Instruction& value,
-                const Instruction* root) {
-  Instruction* copy = nullptr;
-  for (Instruction* read : StateReads(computation, i, root)) {
-    if (copy == nullptr) copy = CopyInto(computation, value);
-    const std::vector<Use> uses(read->uses().begin(), read->uses().end());
-    for (const Use& use : uses) {
-      if (use.user != root || use.operand_index != i)
-        use.user->ReplaceOperand(use.operand_index, copy);
-    }
-    if (read->is_root()) computation.set_root(copy);
+// Lets all that reads `read` read a copy of `value`, but for `root` where it passes element `i` on.
+void Substitute(Instruction* read, const Instruction& value, const Instruction* root, int64_t i) {
+  Instruction* const copy = CopyInto(*read->parent(), value);
+  const std::vector<Use> uses(read->uses().begin(), read->uses().end());
+  for (const Use& use : uses) {
+    if (use.user != root || use.operand_index != i)
+      use.user->ReplaceOperand(use.operand_index, copy);
   }
 }
 
@@ -86,16 +84,19 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassConte
     const Instruction& value = *init.operand(static_cast<int>(i));
     const Instruction* root = loop->while_body()->root();
     if (!MaySink(value) || !IsParameterElement(*root->operand(static_cast<int>(i)), i)) continue;
-    const bool in_body = !StateReads(*loop->while_body(), i, root).empty();
-    const bool in_condition = !StateReads(*loop->while_condition(), i, nullptr).empty();
+    const bool in_body = !ReadsOfBody(*loop->while_body(), i).empty();
+    const bool in_condition = !ReadsOfCondition(*loop->while_condition(), i).empty();
     if (!in_body && !in_condition) continue;
     if (!context.MayRewrite()) return changed;
     context.Passed(value, "loop `{}` computes it itself", loop->name());
     if (in_body) {
-      Computation* body = own.Get(1);
-      Substitute(*body, i, value, body->root());
+      Computation* const body = own.Get(1);
+      for (Instruction* read : ReadsOfBody(*body, i)) Substitute(read, value, body->root(), i);
     }
-    if (in_condition) Substitute(*own.Get(0), i, value, nullptr);
+    if (in_condition) {
+      for (Instruction* read : ReadsOfCondition(*own.Get(0), i))
+        Substitute(read, value, nullptr, i);
+    }
     context.Count("sunk");
     changed = true;
   }

@@ -4,14 +4,15 @@
 //       =>   body=b.sunk { … add(x, c' = constant) …  ROOT tuple(j, gte(p, 1)) }
 //
 // The element stays in the state; `simplify-while-loops` removes it. The condition reads the
-// constant, too. (XLA looks at the one read of the element that the root passes on; ours at all.)
+// constant, too.
 //
 // Options: `sink_broadcast_of_constants` also moves broadcasts of constants,
 // `sink_only_scalar_constants` moves nothing but scalars.
 //
-// Requires: nothing; run it before the bodies are simplified.  Leaves alone: loops whose initial
-// state or root is not built by `tuple`. Computations that others call, too, are copied first; what
-// nobody calls then is removed.
+// Requires: nothing; run it before the bodies are simplified.
+// Leaves alone: loops whose initial state or root is not built by `tuple`; reads of the element in
+// the body besides the one that the root passes on (as XLA does; `cse` makes one of them).
+// Computations that others call, too, are copied first; what nobody calls then is removed.
 #pragma once
 
 #include "passes/pass.h"
