@@ -14,10 +14,13 @@ Instruction* ByRank(Instruction* exchange, int64_t dim, int64_t group, int64_t m
   sizes.insert(sizes.begin() + dim, group);
   const auto missing = min_rank - static_cast<int64_t>(sizes.size());
   if (missing > 0) sizes.insert(sizes.begin() + dim + 2, static_cast<size_t>(missing), 1);
-  return rewriter.Reshape(
-      rewriter.OpWithShape(Opcode::kAllToAll, Shape::Array(shape.element_type(), sizes),
-                           {rewriter.Reshape(exchange->operand(0), sizes)}, exchange->attrs_ptr()),
-      shape.dims());
+  Instruction* const operand = rewriter.Reshape(exchange->operand(0), sizes);
+  Instruction* const all =
+      rewriter.OpWithShape(Opcode::kAllToAll, Shape::Array(shape.element_type(), sizes), {operand},
+                           exchange->attrs_ptr());
+  PassOnFrontendAttributes(*exchange, operand);
+  PassOnWork(*exchange, all);
+  return rewriter.Reshape(all, shape.dims());
 }
 
 Instruction* ByParts(Instruction* exchange, int64_t dim, int64_t group, Rewriter& rewriter) {
@@ -37,12 +40,14 @@ Instruction* ByParts(Instruction* exchange, int64_t dim, int64_t group, Rewriter
     limits[static_cast<size_t>(dim)] = (i + 1) * size;
     parts.push_back(rewriter.Slice(operand, starts, limits));
     parts.back()->set_shape(part);
+    PassOnFrontendAttributes(*exchange, parts.back());
   }
   AllToAllAttrs attrs = exchange->attrs<AllToAllAttrs>();
   attrs.dimensions.reset();
   const std::vector<Shape> shapes(static_cast<size_t>(group), part);
   Instruction* const all = rewriter.OpWithShape(Opcode::kAllToAll, Shape::Tuple(shapes), parts,
                                                 AttrsPtr::Make(std::move(attrs)));
+  PassOnWork(*exchange, all);
   std::vector<Instruction*> received;
   for (int64_t i = 0; i < group; ++i) received.push_back(rewriter.GetTupleElement(all, i));
   return rewriter.Concatenate(received, dim);
