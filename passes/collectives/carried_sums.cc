@@ -24,10 +24,14 @@ bool IsReadOnceInAnyOrder(const Instruction& value) {
 }
 
 bool MayConvertBefore(const Instruction& convert, const Instruction& reduce) {
+  constexpr OpcodeSet kMay = {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum};
   const std::optional<Opcode> combine = CombinerOpcode(*reduce.to_apply());
-  if (combine == Opcode::kAdd) return KeepsSums(convert);
-  return (combine == Opcode::kMaximum || combine == Opcode::kMinimum) &&
-         CanUpcast(convert.operand(0)->shape().element_type(), convert.shape().element_type());
+  if (!combine || !kMay.Has(*combine)) return false;
+  const ElementType from = convert.operand(0)->shape().element_type();
+  const ElementType to = convert.shape().element_type();
+  if (combine == Opcode::kAdd && IsInteger(from) && IsInteger(to))
+    return BitWidth(to) <= BitWidth(from);
+  return CanUpcast(from, to);
 }
 
 }  // namespace hlo

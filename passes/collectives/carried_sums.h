@@ -15,8 +15,8 @@ bool IsElementOfState(const Instruction& value);
 bool IsReadOnceInAnyOrder(const Instruction& value);
 
 // Whether devices may combine what `convert` makes of each value, instead of `convert` making it of
-// what they combine: sums but for rounding, the greatest and the least of a type where the other
-// type has all its values.
+// what they combine: sums of floats in a wider type, which rounds less, and of integers in one that
+// is not wider, for they wrap around; the greatest and the least in a type that has all values.
 bool MayConvertBefore(const Instruction& convert, const Instruction& reduce);
 
 }  // namespace hlo

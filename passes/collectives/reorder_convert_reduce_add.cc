@@ -39,7 +39,7 @@ absl::StatusOr<bool> ReorderConvertReduceAdd::Run(Module& module, PassContext& c
       if (!IsReadOnceInAnyOrder(*convert) || !IsReadOnceInAnyOrder(*reduce) ||
           !MayConvertBefore(*convert, *reduce)) {
         context.Missed(*convert,
-                       "something else needs what it converts, or it does more than round");
+                       "something else needs what it converts, or the sum would be another");
         continue;
       }
       if (!context.MayRewrite()) return changed;

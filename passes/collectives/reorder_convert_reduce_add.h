@@ -7,9 +7,9 @@
 // reduce-scatters, too.
 //
 // Requires: nothing.
-// Leaves alone: what is not the body of a loop itself; conversions that do more than round
-// (`MayConvertBefore`), control edges; unlike XLA, reductions and conversions that something else
-// reads: they would be done twice.
+// Leaves alone: what is not the body of a loop itself; control edges; conversions after which the
+// sum would be another (`MayConvertBefore`; XLA takes all); unlike XLA, reductions and conversions
+// that something else reads: they would be done twice.
 #pragma once
 
 #include "passes/pass.h"

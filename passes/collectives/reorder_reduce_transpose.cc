@@ -33,7 +33,7 @@ Instruction* TransposeFirst(Instruction* transpose, Rewriter& rewriter) {
     return nullptr;
   }
   if (convert != nullptr && !MayConvertBefore(*convert, *scatter)) {
-    rewriter.context().Missed(*convert, "it does more than round");
+    rewriter.context().Missed(*convert, "the sum would be another");
     return nullptr;
   }
   Instruction* value = scatter->operand(0);

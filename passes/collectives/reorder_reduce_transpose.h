@@ -8,8 +8,8 @@
 // The dimension moves along. It is the first reader of the transpose that counts.
 //
 // Requires: nothing.
-// Leaves alone: what is not the body of a loop itself; conversions that do more than round
-// (`MayConvertBefore`), control edges; all-reduces, which `algsimp` transposes; unlike XLA,
+// Leaves alone: what is not the body of a loop itself; control edges; conversions after which the
+// sum would be another (`MayConvertBefore`; XLA takes all); all-reduces; unlike XLA,
 // reduce-scatters and conversions that something else reads: they would be done twice.
 #pragma once
 
