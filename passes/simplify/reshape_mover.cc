@@ -83,6 +83,11 @@ class Rearranges {
     });
   }
 
+  // Where types are lenient, it may be declared with floats of another width than its operand's.
+  static bool ConvertsBesides(const Instruction& rearrange) {
+    return rearrange.shape().element_type() != rearrange.operand(0)->shape().element_type();
+  }
+
   static bool AreAlike(const Instruction& a, const Instruction& b) {
     if (a.opcode() != b.opcode() || !SameDimensions(a.shape(), b.shape())) return false;
     if (a.opcode() == Opcode::kTranspose) return Permutation(a) == Permutation(b);
@@ -103,6 +108,7 @@ class Rearranges {
     if (first == nullptr || !SameDimensions(first->shape(), op.shape())) return false;
     for (const Instruction* operand : op.operands()) {
       if (!SameDimensions(operand->shape(), op.shape())) return false;
+      if (IsRearrange(*operand) && ConvertsBesides(*operand)) return false;
       if (IsRearrange(*operand) ? !AreAlike(*operand, *first) : !IsCheap(*operand, *first))
         return false;
     }

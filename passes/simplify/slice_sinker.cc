@@ -18,7 +18,8 @@ bool TakesEqualSlices(const Instruction& op) {
     return slice->opcode() == Opcode::kSlice && !slice->operand(0)->shape().has_dynamic_dims() &&
            first.opcode() == Opcode::kSlice &&
            slice->attrs<SliceAttrs>().slice == first.attrs<SliceAttrs>().slice &&
-           SameDimensions(slice->operand(0)->shape(), first.operand(0)->shape());
+           SameDimensions(slice->operand(0)->shape(), first.operand(0)->shape()) &&
+           slice->shape().element_type() == slice->operand(0)->shape().element_type();
   });
 }
 
