@@ -26,11 +26,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct ArCrsCombinerOptions {
-  int64_t num_spatial_partitions = 0;
+  IntIn<0> num_spatial_partitions;
   bool spmd_partition = true;
 
   static auto Fields() {

@@ -279,9 +279,6 @@ class Decomposer {
 }  // namespace
 
 absl::StatusOr<bool> CollectivePermuteDecomposer::Run(Module& module, PassContext& context) {
-  const std::string& level = options_.pipeline_parallelism_opt_level;
-  if (level != "disable" && level != "enable")
-    return Error("pipeline_parallelism_opt_level: expected disable or enable, got `{}`", level);
   bool changed = false;
   for (Computation* computation :
        context.NonFusionComputations(module, {Opcode::kCollectivePermute})) {

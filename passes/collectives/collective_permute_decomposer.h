@@ -21,12 +21,13 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct CollectivePermuteDecomposerOptions {
   int64_t threshold_in_bytes = 0;
-  std::string pipeline_parallelism_opt_level = "disable";
+  OneOf<"disable", "enable"> pipeline_parallelism_opt_level;
 
   static auto Fields() {
     using O = CollectivePermuteDecomposerOptions;

@@ -125,10 +125,7 @@ bool RemoveMarks(const std::vector<Computation*>& computations, PassContext& con
 absl::StatusOr<bool> CollectivePipeliner::Run(Module& module, PassContext& context) {
   const auto* const direction =
       std::find_if(std::begin(kDirections), std::end(kDirections),
-                   [&](const DirectionInfo& info) { return info.name == options_.direction; });
-  if (direction == std::end(kDirections))
-    return Error("direction: expected forward, backward or forwardsink, got `{}`",
-                 options_.direction);
+                   [&](const DirectionInfo& info) { return options_.direction == info.name; });
   PipelineLimits limits;
   ASSIGN_OR_RETURN(limits.opcodes, CollectivesOf(options_, direction->opcodes));
   limits.max_per_loop = options_.max_pipelining_per_loop;

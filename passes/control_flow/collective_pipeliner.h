@@ -50,11 +50,12 @@
 #include <limits>
 
 #include "passes/pass.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct CollectivePipelinerOptions {
-  std::string direction = "forward";
+  OneOf<"forward", "backward", "forwardsink"> direction;
   std::string ops;
   int64_t level_to_operate_on = 0;
   int64_t max_pipelining_per_loop = std::numeric_limits<int64_t>::max();

@@ -180,11 +180,8 @@ bool HasCollectives(const Computation& body) {
 }  // namespace
 
 absl::StatusOr<bool> DoubleBufferLoopUnrolling::Run(Module& module, PassContext& context) {
-  const std::string& strategy = options_.unroll_strategy;
-  const bool is_full = strategy == "full_unroll", is_auto = strategy == "auto";
-  if (!is_full && !is_auto && strategy != "double_buffer")
-    return Error("unroll_strategy: expected double_buffer, full_unroll or auto, got `{}`",
-                 strategy);
+  const bool is_full = options_.unroll_strategy == "full_unroll";
+  const bool is_auto = options_.unroll_strategy == "auto";
   bool changed = false;
   IterationCopier copier(module);
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {

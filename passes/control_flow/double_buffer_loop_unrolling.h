@@ -23,11 +23,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct DoubleBufferLoopUnrollingOptions {
-  std::string unroll_strategy = "double_buffer";
+  OneOf<"double_buffer", "full_unroll", "auto"> unroll_strategy;
 
   static auto Fields() {
     return std::tuple{

@@ -25,6 +25,7 @@
 #include "lib/analysis/trip_count.h"
 #include "lib/support/decision.h"
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
@@ -61,7 +62,7 @@ class LoopUnroller {
 };
 
 struct WhileLoopUnrollerOptions {
-  int64_t unroll_factor = -1;
+  IntIn<-1> unroll_factor{-1};
   bool wrap_in_trivial_loop = false;
 
   static auto Fields() {

@@ -20,11 +20,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct CpuParallelTaskAssignerOptions {
-  int64_t max_parallelism = 0;  // threads; 0: one for each processor
+  IntIn<0> max_parallelism;  // threads; 0: one for each processor
   bool outline = false;
 
   static auto Fields() {

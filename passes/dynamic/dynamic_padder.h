@@ -38,6 +38,7 @@
 #include <string>
 
 #include "passes/pass.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
@@ -45,7 +46,7 @@ struct DynamicPadderOptions {
   bool slice_dynamic_output = true;
   // Sizes that have to be equal: "ignore", "compile-time" (an error unless they are one value),
   // "runtime" (custom calls `__xla__assert`).
-  std::string shape_check_mode = "ignore";
+  OneOf<"ignore", "compile-time", "runtime"> shape_check_mode;
   // Opcodes and targets of custom calls, separated by ';', that take arrays both whole and with
   // dynamic dimensions, or the latter only.
   std::string supports_dynamism;

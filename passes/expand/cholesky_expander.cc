@@ -92,10 +92,6 @@ absl::StatusOr<Factors> FactorBlocks(Builder& b, Instruction* a, int64_t block_s
 
 }  // namespace
 
-CholeskyExpander::CholeskyExpander(Options options) : options_(options) {
-  options_.block_size = std::max<int64_t>(options_.block_size, 1);
-}
-
 bool CholeskyExpander::Matches(const Instruction& instruction) const {
   return !instruction.shape().has_dynamic_dims();
 }

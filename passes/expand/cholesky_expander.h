@@ -17,11 +17,12 @@
 #pragma once
 
 #include "passes/expand/outlining_expander.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct CholeskyExpanderOptions {
-  int64_t block_size = 128;  // at least 1
+  IntIn<1> block_size{128};
 
   static auto Fields() {
     return std::tuple{Optional("block_size", &CholeskyExpanderOptions::block_size)};
@@ -32,7 +33,7 @@ class CholeskyExpander final : public OutliningExpander {
  public:
   using Options = CholeskyExpanderOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit CholeskyExpander(Options options = {});
+  explicit CholeskyExpander(Options options = {}) : options_(options) {}
 
  protected:
   Opcode Root() const override { return Opcode::kCholesky; }

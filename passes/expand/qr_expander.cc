@@ -30,10 +30,6 @@ Instruction* FromRow(Builder& b, Instruction* row) {
 
 }  // namespace
 
-QrExpander::QrExpander(Options options) : options_(options) {
-  options_.block_size = std::max<int64_t>(options_.block_size, 1);
-}
-
 bool QrExpander::Matches(const Instruction& call) const {
   const std::string_view target = TargetOf(call);
   return (target == kQr || target == kProduct) && !call.shape().has_dynamic_dims() &&
@@ -61,7 +57,7 @@ absl::StatusOr<Instruction*> QrExpander::Factor(Instruction* a, const Instructio
       b.Broadcast(b.ScalarConstant(a->shape().element_type(), 0), SizesWithMatrix(a, 1, k), {});
   if (a->shape().IsZeroSized()) return b.Tuple({a, FromRow(b, taus)});
   for (int64_t i = 0; i < k; i += options_.block_size) {
-    const int64_t width = std::min(options_.block_size, k - i);
+    const int64_t width = std::min(options_.block_size.value, k - i);
     const int64_t right = n - i - width;
     Instruction* panel = TakeBlock(b, a, {i, i, m - i, width});
     ASSIGN_OR_RETURN(const PackedReflectors reflectors, ReduceColumns(b, panel, origin));
@@ -86,7 +82,7 @@ absl::StatusOr<Instruction*> QrExpander::Product(Instruction* a, Instruction* ta
   // Columns left of a block are those of the identity still.
   for (int64_t i = (k - 1) / options_.block_size * options_.block_size; i >= 0;
        i -= options_.block_size) {
-    const int64_t width = std::min(options_.block_size, k - i);
+    const int64_t width = std::min(options_.block_size.value, k - i);
     const PackedReflectors reflectors = {TakeBlock(b, a, {i, i, m - i, width}),
                                          TakeBlock(b, row, {0, i, 1, width})};
     ASSIGN_OR_RETURN(const BlockReflector block, MakeBlockReflector(b, reflectors, origin));

@@ -13,11 +13,12 @@
 #pragma once
 
 #include "passes/expand/outlining_expander.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct QrExpanderOptions {
-  int64_t block_size = 128;  // at least 1
+  IntIn<1> block_size{128};
 
   static auto Fields() {
     return std::tuple{Optional("block_size", &QrExpanderOptions::block_size)};
@@ -28,7 +29,7 @@ class QrExpander final : public OutliningExpander {
  public:
   using Options = QrExpanderOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit QrExpander(Options options = {});
+  explicit QrExpander(Options options = {}) : options_(options) {}
 
  protected:
   Opcode Root() const override { return Opcode::kCustomCall; }

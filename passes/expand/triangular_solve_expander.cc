@@ -138,10 +138,6 @@ Instruction* SolveByRows(Builder& b, Instruction* a, Instruction* rhs, bool unit
 
 }  // namespace
 
-TriangularSolveExpander::TriangularSolveExpander(Options options) : options_(options) {
-  options_.block_size = std::max<int64_t>(options_.block_size, 1);
-}
-
 bool TriangularSolveExpander::Matches(const Instruction& instruction) const {
   return !instruction.operand(0)->shape().has_dynamic_dims() &&
          !instruction.operand(1)->shape().has_dynamic_dims();

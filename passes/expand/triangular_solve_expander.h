@@ -17,11 +17,12 @@
 #pragma once
 
 #include "passes/expand/outlining_expander.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct TriangularSolveExpanderOptions {
-  int64_t block_size = 128;  // at least 1
+  IntIn<1> block_size{128};
 
   static auto Fields() {
     return std::tuple{Optional("block_size", &TriangularSolveExpanderOptions::block_size)};
@@ -32,7 +33,7 @@ class TriangularSolveExpander final : public OutliningExpander {
  public:
   using Options = TriangularSolveExpanderOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit TriangularSolveExpander(Options options = {});
+  explicit TriangularSolveExpander(Options options = {}) : options_(options) {}
 
  protected:
   Opcode Root() const override { return Opcode::kTriangularSolve; }

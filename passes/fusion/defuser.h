@@ -12,12 +12,13 @@
 // computation that only fusions called. Leaves alone: fusions that run asynchronously.
 #pragma once
 
-#include "passes/pass.h"
+#include "passes/fusion/fusion_target.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct DefuserOptions {
-  std::string target;  // empty: all fusions go
+  Checked<CheckFusionTarget> target;  // empty: all fusions go
   static auto Fields() { return std::tuple{Optional("target", &DefuserOptions::target)}; }
 };
 

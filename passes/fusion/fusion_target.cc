@@ -120,6 +120,10 @@ absl::StatusOr<const FusionTarget*> GetFusionTarget(std::string_view name) {
   return Error("there are no kernels for `{}`; only for {}", name, names);
 }
 
+absl::Status CheckFusionTarget(const std::string& name) {
+  return name.empty() ? absl::OkStatus() : GetFusionTarget(name).status();
+}
+
 bool IsProduct(Opcode opcode) {
   return opcode == Opcode::kDot || opcode == Opcode::kScaledDot || opcode == Opcode::kConvolution;
 }

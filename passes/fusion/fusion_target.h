@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -37,6 +38,8 @@ struct FusionTarget {
 // The rows, one for each code generator, by name. Null for no name of a row.
 const FusionTarget* FindFusionTarget(std::string_view name);
 absl::StatusOr<const FusionTarget*> GetFusionTarget(std::string_view name);
+// "", or the name of a row.
+absl::Status CheckFusionTarget(const std::string& name);
 
 // Whether the kernels of `target` compute `fusion` as it is: they know each instruction in
 // its place (kernel_support.h), its outputs can be computed together, and no reduction in

@@ -643,18 +643,9 @@ bool MayHoldCalls(const Computation& computation) {
          });
 }
 
-absl::Status CheckOptions(const CublasGemmRewriterOptions& options) {
-  if (options.bias_mode != "bias" && options.bias_mode != "no_bias")
-    return Error("bias_mode `{}` is neither `bias` nor `no_bias`", options.bias_mode);
-  if (options.dtype != "non_fp8" && options.dtype != "fp8")
-    return Error("dtype `{}` is neither `non_fp8` nor `fp8`", options.dtype);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<bool> CublasGemmRewriter::Run(Module& module, PassContext& context) {
-  RETURN_IF_ERROR(CheckOptions(options_));
   bool changed = false;
   for (Computation* computation :
        context.NonFusionComputations(module, {Opcode::kDot, Opcode::kCustomCall})) {

@@ -51,6 +51,7 @@
 #include "passes/pass.h"
 #include "passes/util/cuda_capability.h"
 #include "passes/util/option_ranges.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
@@ -58,9 +59,9 @@ struct CublasGemmRewriterOptions {
   bool enable_cublaslt = true;
   IntIn<0> gemm_rewrite_size_threshold = {100};
   bool allow_excess_precision = false;
-  std::string bias_mode = "bias";
+  OneOf<"bias", "no_bias"> bias_mode;
   CudaCapability compute_capability;
-  std::string dtype = "non_fp8";
+  OneOf<"non_fp8", "fp8"> dtype;
 
   static auto Fields() {
     using O = CublasGemmRewriterOptions;

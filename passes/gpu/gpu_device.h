@@ -28,6 +28,7 @@ struct GpuDevice {
 std::span<const GpuDevice> AllGpuDevices();
 // The error names those that are known.
 absl::StatusOr<GpuDevice> FindGpuDevice(const std::string& name);
+inline absl::Status CheckGpuDevice(const std::string& name) { return FindGpuDevice(name).status(); }
 
 // What passes call a `compute_capability`: 9.0 of sm_90a, 10.3 of sm_103.
 std::string ComputeCapabilityOf(std::string_view target);

@@ -241,13 +241,9 @@ absl::StatusOr<bool> MultiOutputFusion::Run(Module& module, PassContext& context
           "many operands as fit, 96 with its outputs");
     return RunForGpus(module, context);
   }
-  if (options_.platform == "cpu") {
-    CpuMultiOutputFusionOptions options;
-    if (options_.max_operands != 0) options.max_operands = options_.max_operands;
-    return CpuMultiOutputFusion(options).Run(module, context);
-  }
-  return Error("`multi_output_fusion` is there for platforms `cpu` and `gpu`, not for `{}`",
-               options_.platform);
+  CpuMultiOutputFusionOptions options;
+  if (options_.max_operands != 0) options.max_operands = options_.max_operands;
+  return CpuMultiOutputFusion(options).Run(module, context);
 }
 
 HLO_DEFINE_PASS(MultiOutputFusion)

@@ -28,12 +28,13 @@
 
 #include "passes/pass.h"
 #include "passes/util/option_ranges.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct MultiOutputFusionOptions {
-  std::string platform = "gpu";  // or cpu
-  IntIn<0> max_operands;         // of loops that become one on a CPU; 0: 20
+  OneOf<"gpu", "cpu"> platform;
+  IntIn<0> max_operands;  // of loops that become one on a CPU; 0: 20
 
   static auto Fields() {
     using O = MultiOutputFusionOptions;

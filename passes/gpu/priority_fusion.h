@@ -31,14 +31,13 @@
 // are its estimates by tiles.
 #pragma once
 
-#include <string>
-
-#include "passes/pass.h"
+#include "passes/gpu/gpu_device.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct PriorityFusionOptions {
-  std::string device = "h100_sxm";
+  Checked<CheckGpuDevice> device{"h100_sxm"};
 
   static auto Fields() { return std::tuple{Optional("device", &PriorityFusionOptions::device)}; }
 };

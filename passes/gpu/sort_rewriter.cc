@@ -125,8 +125,6 @@ bool SortRewriter::Matches(const Instruction& instruction) const {
 }
 
 absl::StatusOr<Instruction*> SortRewriter::Expand(Instruction* sort, Rewriter& rewriter) {
-  if (options_.mode != "auto" && options_.mode != "always")
-    return Error("mode `{}` is neither `auto` nor `always`", options_.mode);
   const RadixOrder order = *OrderOf(*sort->to_apply());
   Instruction* const sorted = sort->operand(order.key);
   std::vector<Instruction*> operands = {order.one_zero_one_nan ? KeysOf(sorted, rewriter) : sorted};

@@ -23,11 +23,12 @@
 #include <utility>
 
 #include "passes/expander.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct SortRewriterOptions {
-  std::string mode = "auto";
+  OneOf<"auto", "always"> mode;
 
   static auto Fields() { return std::tuple{Optional("mode", &SortRewriterOptions::mode)}; }
 };

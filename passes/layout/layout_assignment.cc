@@ -454,10 +454,7 @@ absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context)
   const std::map<std::string_view, Assigner::AddPreferences> platforms = {
       {"cpu", AddCpuPreferences}, {"gpu", GpuPreferences(options_)}, {"none", nullptr}};
   const auto platform = platforms.find(options_.platform);
-  if (platform == platforms.end()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "unknown platform `{}` of layout-assignment; there are cpu, gpu, none", options_.platform));
-  }
+  RET_CHECK(platform != platforms.end(), "no platform `{}`", options_.platform.value);
   if (module.entry() == nullptr || !context.MayRewrite()) return false;
   RETURN_IF_ERROR(CheckBounded(module));
   bool changed = CopyHandedOver(context.NonFusionComputations(module));

@@ -31,11 +31,12 @@
 
 #include "passes/pass.h"
 #include "passes/util/cuda_capability.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct LayoutAssignmentOptions {
-  std::string platform = "cpu";
+  OneOf<"cpu", "gpu", "none"> platform;
   CudaCapability compute_capability;
   bool force_conv_nchw = false;
   bool force_conv_nhwc = false;

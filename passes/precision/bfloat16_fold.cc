@@ -138,7 +138,7 @@ class NarrowFolder {
 }  // namespace
 
 absl::StatusOr<bool> Bfloat16Fold::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(const FloatSupport support, FloatSupport::Parse(options_));
+  const FloatSupport support(options_);
   const NarrowFolder folder(support, context);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kConvert})) {

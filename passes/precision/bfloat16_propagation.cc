@@ -103,7 +103,7 @@ void ConvertBetween(Instruction* instruction, const std::vector<int>& operands, 
 }  // namespace
 
 absl::StatusOr<bool> Bfloat16Propagation::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(const FloatSupport support, FloatSupport::Parse(options_));
+  const FloatSupport support(options_);
   if (!context.MayRewrite()) return false;
   NarrowPlaces places(context.Computations(module), support, module);
   struct Conversions {

@@ -17,17 +17,6 @@ constexpr OpcodeSet kNotOfItsType = {Opcode::kBitcast, Opcode::kBitcastConvert, 
                                      Opcode::kCustomCall, Opcode::kDomain};
 
 // The listed opcodes, or none: all.
-absl::StatusOr<std::optional<OpcodeSet>> ParseOpcodes(std::string_view text) {
-  if (Trim(text).empty()) return std::optional<OpcodeSet>();
-  OpcodeSet opcodes;
-  for (const std::string_view name : Split(text, ';')) {
-    const std::optional<Opcode> opcode = OpcodeFromText(Trim(name));
-    if (!opcode) return Error("opcodes: unknown opcode `{}`", Trim(name));
-    opcodes.Insert(*opcode);
-  }
-  return std::optional<OpcodeSet>(opcodes);
-}
-
 // The element type that all operands have.
 std::optional<ElementType> OperandType(const Instruction& instruction) {
   std::optional<ElementType> type;
@@ -82,14 +71,16 @@ absl::Status Compute(Instruction* instruction, ElementType type, PassContext& co
 }  // namespace
 
 absl::StatusOr<bool> ChangeOpDataType::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(const std::optional<OpcodeSet> opcodes, ParseOpcodes(options_.opcodes));
+  const OpcodeSet opcodes = options_.opcodes.set();
+  const bool takes_all = options_.opcodes.empty();
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    if ((opcodes && !computation->MayHoldAny(*opcodes)) || IsComposite(*computation) ||
+    if ((!takes_all && !computation->MayHoldAny(opcodes)) || IsComposite(*computation) ||
         IsAsyncBody(*computation))
       continue;
     for (Instruction* instruction : computation->PostOrder()) {
-      if ((opcodes && !opcodes->Has(instruction->opcode())) || KeepsItsType(*instruction)) continue;
+      if ((!takes_all && !opcodes.Has(instruction->opcode())) || KeepsItsType(*instruction))
+        continue;
       const std::optional<ElementType> from = OperandType(*instruction);
       const std::optional<ElementType> to = from ? options_.types.Of(*from) : std::nullopt;
       if (!to) continue;

@@ -15,13 +15,14 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/opcode_lists.h"
 #include "passes/util/type_lists.h"
 
 namespace hlo {
 
 struct ChangeOpDataTypeOptions {
   ElementTypePairs types{{{ElementType::kF16, ElementType::kF32}}};
-  std::string opcodes = "dot;convolution";
+  OpcodeList opcodes{{Opcode::kDot, Opcode::kConvolution}};
 
   static auto Fields() {
     using O = ChangeOpDataTypeOptions;

@@ -39,12 +39,6 @@ constexpr OpcodeSet kLeftAlone = {Opcode::kParameter,
                                   Opcode::kScaledDot,
                                   Opcode::kStochasticConvert};
 
-absl::StatusOr<ElementType> TypeNamed(std::string_view option, std::string_view text) {
-  const std::optional<ElementType> type = ElementTypeFromText(text);
-  if (!type || !IsArrayType(*type)) return Error("{}: `{}` is no element type", option, text);
-  return *type;
-}
-
 bool IsLeftAlone(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   return kLeftAlone.Has(opcode) || HasTrait(opcode, kAsyncStart) || HasTrait(opcode, kAsyncDone) ||
@@ -73,9 +67,7 @@ Instruction* ConvertedTo(Shape shape, Instruction* value, Builder& builder) {
 }  // namespace
 
 absl::StatusOr<bool> ElementTypeConverter::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(from_, TypeNamed("eliminate_type", options_.eliminate_type));
-  ASSIGN_OR_RETURN(to_, TypeNamed("replace_with_type", options_.replace_with_type));
-  if (from_ == to_) return false;
+  if (options_.eliminate_type == options_.replace_with_type) return false;
   return ComputationPass::Run(module, context);
 }
 
@@ -87,24 +79,28 @@ absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computa
     if (IsLeftAlone(*instruction)) continue;
     const std::vector<Instruction*> operands = instruction->operand_vector();
     const bool reads = std::any_of(operands.begin(), operands.end(), [&](const Instruction* x) {
-      return x->shape().element_type() == from_;
+      return x->shape().element_type() == options_.eliminate_type;
     });
-    if (!reads && !HoldsType(instruction->shape(), from_)) continue;
+    if (!reads && !HoldsType(instruction->shape(), options_.eliminate_type)) continue;
     // A product may sum in another type than its operands'; nothing else makes one of another.
     const bool is_product = kMatrixProducts.Has(instruction->opcode());
     if (!reads && !operands.empty() && !is_product)
       return Error(instruction->loc(), "`{}` makes {} of operands of other types",
-                   instruction->name(), Text(from_));
+                   instruction->name(), Text(options_.eliminate_type));
     if (!context.MayRewrite()) return changed;
-    context.Passed(*instruction, "computed in {}", Text(to_));
+    context.Passed(*instruction, "computed in {}", Text(options_.replace_with_type));
     const uint32_t first_new = computation.module().id_limit();
     Rewriter rewriter(&computation, context);
     rewriter.set_origin(instruction);
     std::vector<Instruction*> converted;
     for (Instruction* operand : operands)
-      converted.push_back(ConvertedTo(WithType(operand->shape(), from_, to_), operand, rewriter));
-    Instruction* wide =
-        computation.AddClone(*instruction, WithType(instruction->shape(), from_, to_), converted);
+      converted.push_back(ConvertedTo(
+          WithType(operand->shape(), options_.eliminate_type, options_.replace_with_type), operand,
+          rewriter));
+    Instruction* wide = computation.AddClone(
+        *instruction,
+        WithType(instruction->shape(), options_.eliminate_type, options_.replace_with_type),
+        converted);
     Instruction* result = ConvertedTo(instruction->shape(), wide, rewriter);
     RETURN_IF_ERROR(rewriter.status());
     ReplaceKeepingExtras(instruction, result, first_new);

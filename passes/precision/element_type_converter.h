@@ -11,12 +11,13 @@
 #pragma once
 
 #include "passes/computation_pass.h"
+#include "passes/util/type_lists.h"
 
 namespace hlo {
 
 struct ElementTypeConverterOptions {
-  std::string eliminate_type = "bf16";
-  std::string replace_with_type = "f32";
+  ElementType eliminate_type = ElementType::kBF16;
+  ElementType replace_with_type = ElementType::kF32;
 
   static auto Fields() {
     using O = ElementTypeConverterOptions;
@@ -37,8 +38,6 @@ class ElementTypeConverter final : public ComputationPass {
 
  private:
   Options options_;
-  ElementType from_ = ElementType::kBF16;
-  ElementType to_ = ElementType::kF32;
 };
 
 }  // namespace hlo

@@ -94,17 +94,12 @@ constexpr CudaCapability kAda = {8, 9};     // multiplies matrices of f8
 // What is computed on the narrow type as it is.
 class Support {
  public:
-  static absl::StatusOr<Support> Parse(const FloatNormalizationOptions& options, ElementType low) {
-    if (options.support != "none" && options.support != "gpu")
-      return Error("support: expected `none` or `gpu`, got `{}`", options.support);
-    Support support;
-    ASSIGN_OR_RETURN(support.listed_, FloatSupport::Parse({options.narrow, options.mixed, ""}));
-    support.lists_any_ = !options.narrow.empty() || !options.mixed.empty();
-    support.gpu_ = options.support == "gpu";
-    support.capability_ = options.compute_capability;
-    support.low_ = low;
-    return support;
-  }
+  Support(const FloatNormalizationOptions& options, ElementType low)
+      : listed_({options.narrow, options.mixed, {}}),
+        lists_any_(!options.narrow.empty() || !options.mixed.empty()),
+        gpu_(options.support == "gpu"),
+        capability_(options.compute_capability),
+        low_(low) {}
 
   bool TakesNarrow(const Instruction& instruction) const {
     return (lists_any_ && listed_.TakesNarrow(instruction)) || (gpu_ && OnGpu(instruction));
@@ -380,9 +375,8 @@ class Normalizer {
 }  // namespace
 
 absl::StatusOr<bool> FloatNormalization::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(Support support, Support::Parse(options_, low_));
   ASSIGN_OR_RETURN(const bool changed,
-                   Normalizer(module, context, {low_, high_}, std::move(support)).Run());
+                   Normalizer(module, context, {low_, high_}, Support(options_, low_)).Run());
   if (changed) {
     RETURN_IF_ERROR(RunPart(TupleSimplifier(), module, context).status());
     RETURN_IF_ERROR(RunPart(Dce(), module, context).status());

@@ -26,13 +26,15 @@
 #pragma once
 
 #include "passes/util/cuda_capability.h"
+#include "passes/util/opcode_lists.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct FloatNormalizationOptions {
-  std::string narrow;
-  std::string mixed;
-  std::string support = "none";  // or gpu
+  OpcodeList narrow;
+  OpcodeList mixed;
+  OneOf<"none", "gpu"> support;
   CudaCapability compute_capability;
 
   static auto Fields() {

@@ -1,8 +1,6 @@
 #include "passes/precision/float_support.h"
 
 #include "lib/analysis/region.h"
-#include "lib/support/status.h"
-#include "lib/support/strings.h"
 
 namespace hlo {
 namespace {
@@ -27,31 +25,10 @@ constexpr OpcodeSet kKeepsAll = {Opcode::kAbs,         Opcode::kAllGather,
                                  Opcode::kSort,        Opcode::kTranspose,
                                  Opcode::kTuple,       Opcode::kNegate};
 
-absl::StatusOr<OpcodeSet> OpcodesOf(std::string_view option, std::string_view list) {
-  OpcodeSet set;
-  for (const std::string_view word : Split(list, ';')) {
-    const std::string_view name = Trim(word);
-    if (name.empty()) continue;
-    if (name == "all") {
-      for (int i = 0; i < kOpcodeCount; ++i) set.Insert(static_cast<Opcode>(i));
-      continue;
-    }
-    const std::optional<Opcode> opcode = OpcodeFromText(name);
-    if (!opcode) return Error("{}: `{}` is no opcode{}", option, name, SuggestOpcode(name));
-    set.Insert(*opcode);
-  }
-  return set;
-}
-
 }  // namespace
 
-absl::StatusOr<FloatSupport> FloatSupport::Parse(const FloatSupportOptions& options) {
-  FloatSupport support;
-  ASSIGN_OR_RETURN(support.narrow_, OpcodesOf("narrow", options.narrow));
-  ASSIGN_OR_RETURN(support.mixed_, OpcodesOf("mixed", options.mixed));
-  ASSIGN_OR_RETURN(support.rounded_, OpcodesOf("rounded", options.rounded));
-  return support;
-}
+FloatSupport::FloatSupport(const FloatSupportOptions& options)
+    : narrow_(options.narrow.set()), mixed_(options.mixed.set()), rounded_(options.rounded.set()) {}
 
 bool FloatSupport::TakesNarrow(const Instruction& instruction) const {
   return kPassesOn.Has(instruction.opcode()) || narrow_.Has(instruction.opcode()) ||

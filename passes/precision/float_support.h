@@ -7,18 +7,15 @@
 // Lists are opcodes separated by `;`, or `all`. What only passes values on is always supported.
 #pragma once
 
-#include <string>
-
-#include "absl/status/statusor.h"
 #include "lib/ir/instruction.h"
-#include "lib/ops/opcode_set.h"
+#include "passes/util/opcode_lists.h"
 
 namespace hlo {
 
 struct FloatSupportOptions {
-  std::string narrow;
-  std::string mixed;
-  std::string rounded;
+  OpcodeList narrow;
+  OpcodeList mixed;
+  OpcodeList rounded;
 
   static auto Fields() {
     using O = FloatSupportOptions;
@@ -29,7 +26,8 @@ struct FloatSupportOptions {
 
 class FloatSupport {
  public:
-  static absl::StatusOr<FloatSupport> Parse(const FloatSupportOptions& options);
+  FloatSupport() = default;
+  explicit FloatSupport(const FloatSupportOptions& options);
 
   ElementType low() const { return ElementType::kBF16; }
   ElementType high() const { return ElementType::kF32; }

@@ -54,15 +54,10 @@ bool SetOrder(Computation& computation, std::vector<Instruction*> sequence, Pass
 
 absl::StatusOr<bool> LatencyHidingScheduler::RunByTimes(Module& module,
                                                         PassContext& context) const {
-  const auto all = AllPlatformRates();
-  const auto rates = std::find_if(all.begin(), all.end(), [this](const PlatformRates& row) {
-    return row.platform == options_.platform;
-  });
-  if (rates == all.end())
-    return Error("nothing is known of the speed of platform `{}`", options_.platform);
+  const PlatformRates& rates = RatesOf(options_.platform);
   const Values& values = context.analyses().Get<Values>(module);
   SideEffects& effects = context.analyses().Get<SideEffects>(module);
-  const Durations durations(module, *rates);
+  const Durations durations(module, rates);
   std::vector<int64_t> peaks(module.serial_limit(), 0);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
@@ -171,8 +166,8 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
 absl::StatusOr<bool> LatencyHidingScheduler::Run(Module& module, PassContext& context) {
   if (!context.MayRewrite()) return false;
   bool changed = !module.is_scheduled();
-  ASSIGN_OR_RETURN(const bool reordered, options_.platform.empty() ? RunByUnits(module, context)
-                                                                   : RunByTimes(module, context));
+  ASSIGN_OR_RETURN(const bool reordered, options_.platform == "" ? RunByUnits(module, context)
+                                                                 : RunByTimes(module, context));
   changed |= reordered;
   module.set_scheduled(true);
   return changed;

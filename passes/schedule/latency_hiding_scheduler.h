@@ -40,16 +40,15 @@
 // without asynchronous operations.
 #pragma once
 
-#include <string>
-
 #include "passes/pass.h"
 #include "passes/util/option_ranges.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct LatencyHidingSchedulerOptions {
   IntIn<0> memory_limit_bytes;
-  std::string platform;
+  OneOf<"", "cpu", "gpu"> platform;
   IntIn<0> all_gather_overlap_limit{1};
   IntIn<0> all_reduce_overlap_limit{1};
   IntIn<0> all_to_all_overlap_limit{1};

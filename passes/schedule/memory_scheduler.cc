@@ -496,14 +496,6 @@ class Schedules {
 }  // namespace
 
 absl::StatusOr<bool> MemoryScheduler::Run(Module& module, PassContext& context) {
-  const std::string& algorithm = options_.algorithm;
-  if (algorithm != "default" && algorithm != "list" && algorithm != "dfs" && algorithm != "bfs" &&
-      algorithm != "postorder") {
-    return Error(
-        "unknown scheduling algorithm `{}`; expected `default`, `list`, `dfs`, "
-        "`postorder` or `bfs`",
-        algorithm);
-  }
   if (!context.MayRewrite()) return false;
   way_ = 0;
   numbers_ = InstructionMap<uint32_t>(module.id_limit());
@@ -547,7 +539,7 @@ absl::StatusOr<MemorySchedule> MemoryScheduler::Plan(const Computation& computat
                                                                {"bfs", &Schedules::Bfs}};
   MemorySchedule plan;
   for (const auto& [name, make] : kAlgorithms) {
-    if (options_.algorithm == "default" ? name == "bfs" : name != options_.algorithm) continue;
+    if (options_.algorithm == "default" ? name == "bfs" : options_.algorithm != name) continue;
     const Sequence sequence = (schedules.*make)();
     RET_CHECK(static_cast<int>(sequence.size()) == computation.instruction_count(),
               "the schedule of `{}` is incomplete", computation.name());

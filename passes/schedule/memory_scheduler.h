@@ -25,11 +25,12 @@
 #include "lib/analysis/values.h"
 #include "lib/ir/dense_map.h"
 #include "passes/planned_pass.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct MemorySchedulerOptions {
-  std::string algorithm = "default";
+  OneOf<"default", "list", "dfs", "postorder", "bfs"> algorithm;
 
   static auto Fields() {
     return std::tuple{Optional("algorithm", &MemorySchedulerOptions::algorithm)};

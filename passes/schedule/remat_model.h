@@ -12,7 +12,7 @@ class Model {
   explicit Model(const RematerializationOptions& options) : options_(options) {}
 
   const RematerializationOptions& options() const { return options_; }
-  bool is_peak_priority() const { return options_.remat_algorithm == "peak_priority"; }
+  bool is_peak_priority() const { return options_.remat_algorithm != "always"; }
   // Of one node of a shape.
   int64_t BytesOf(Shape node) const;
   // The same, but nothing for what lies at the host.

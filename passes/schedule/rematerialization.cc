@@ -55,14 +55,6 @@ absl::StatusOr<AsyncComputation> ParseAsync(std::string_view text, const Module&
 }
 
 absl::Status Check(const RematerializationOptions& options) {
-  if (options.remat_algorithm != "always" && options.remat_algorithm != "peak_priority")
-    return Error("unknown algorithm `{}`; expected `always` or `peak_priority`",
-                 options.remat_algorithm);
-  if (options.compact_shape_function != "same" && options.compact_shape_function != "swap_minor")
-    return Error("unknown `compact_shape_function` `{}`; expected `same` or `swap_minor`",
-                 options.compact_shape_function);
-  if (options.block_size_limit < 1 || options.minor_multiple < 1)
-    return Error("`block_size_limit` and `minor_multiple` must be at least 1");
   Layout on_host;
   on_host.memory_space = options.host_memory_space;
   if (const absl::Status status =
@@ -166,8 +158,6 @@ class ModuleRun {
 }  // namespace remat
 
 absl::StatusOr<bool> Rematerialization::Run(Module& module, PassContext& context) {
-  // As in names of options.
-  std::replace(options_.remat_algorithm.begin(), options_.remat_algorithm.end(), '-', '_');
   RETURN_IF_ERROR(remat::Check(options_));
   if (!options_.recompute && !options_.compress && !options_.host_offload) return false;
   const bool was_scheduled = module.is_scheduled();

@@ -47,6 +47,8 @@
 
 #include "lib/types/memory_space.h"
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
@@ -55,12 +57,12 @@ struct RematerializationOptions {
   bool recompute = true;
   bool compress = false;
   bool host_offload = false;
-  std::string remat_algorithm = "always";
-  int64_t block_size_limit = 1;
+  OneOf<"always", "peak_priority", "peak-priority"> remat_algorithm;
+  IntIn<1> block_size_limit{1};
   double block_rematerialization_factor = 1;
   int64_t min_remat_size = 0;
-  std::string compact_shape_function = "same";
-  int64_t minor_multiple = 1;
+  OneOf<"same", "swap_minor"> compact_shape_function;
+  IntIn<1> minor_multiple{1};
   int64_t host_memory_space = kHostMemorySpace;
   double bandwidth_to_host_bytes_per_second = 2.5e10;
   double bandwidth_from_host_bytes_per_second = 2.5e10;

@@ -56,9 +56,6 @@ bool WriteAsCount(TiledSharding& sharding) {
 }  // namespace
 
 absl::StatusOr<bool> ShardingFormatPicker::Run(Module& module, PassContext& context) {
-  const std::string& type = options_.sharding_type;
-  if (type != "v1" && type != "best_effort_v2")
-    return Error("unknown `sharding_type` `{}`; expected `v1` or `best_effort_v2`", type);
   bool changed = false;
   for (Computation* computation : module.computations()) {
     for (Instruction* instruction : computation->instructions()) {
@@ -68,7 +65,7 @@ absl::StatusOr<bool> ShardingFormatPicker::Run(Module& module, PassContext& cont
       for (Sharding::Leaf& leaf : sharding.leaves) {
         auto* const tiled = std::get_if<TiledSharding>(&leaf);
         if (tiled == nullptr || tiled->kind != TiledSharding::Kind::kTiled) continue;
-        is_other |= type == "v1" ? WriteAsList(*tiled) : WriteAsCount(*tiled);
+        is_other |= options_.sharding_type == "v1" ? WriteAsList(*tiled) : WriteAsCount(*tiled);
       }
       if (!is_other || !context.MayRewrite()) continue;
       context.Passed(*instruction, "its sharding is written as `{}`", sharding.ToString());

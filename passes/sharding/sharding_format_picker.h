@@ -11,11 +11,12 @@
 #include <string>
 
 #include "passes/pass.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct ShardingFormatPickerOptions {
-  std::string sharding_type = "v1";
+  OneOf<"v1", "best_effort_v2"> sharding_type;
 
   static auto Fields() {
     return std::tuple{Optional("sharding_type", &ShardingFormatPickerOptions::sharding_type)};

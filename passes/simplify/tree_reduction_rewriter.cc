@@ -26,7 +26,7 @@ absl::StatusOr<Instruction*> TreeReductionRewriter::Expand(Instruction* reduce,
   attrs.window.dims.resize(static_cast<size_t>(x->shape().rank()));
   for (int64_t dim : reduce->attrs<ReduceAttrs>().dimensions) {
     const int64_t size = x->shape().dim(static_cast<int>(dim));
-    const int64_t window = std::min(size, options_.reduce_window_size);
+    const int64_t window = std::min(size, options_.reduce_window_size.value);
     const int64_t padding = RoundUp(size, window) - size;
     WindowDim& at = attrs.window.dims[static_cast<size_t>(dim)];
     at.size = window;

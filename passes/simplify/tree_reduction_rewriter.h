@@ -13,11 +13,12 @@
 #pragma once
 
 #include "passes/expander.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct TreeReductionRewriterOptions {
-  int64_t reduce_window_size = 32;
+  IntIn<1> reduce_window_size{32};
 
   static auto Fields() {
     return std::tuple{

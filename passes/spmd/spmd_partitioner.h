@@ -29,11 +29,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_ranges.h"
 
 namespace hlo {
 
 struct SpmdPartitionerOptions {
-  int64_t num_partitions = 0;
+  IntIn<0> num_partitions;
   bool allow_module_signature_change = true;
   bool cache_all_gather = true;
 

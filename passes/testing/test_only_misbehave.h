@@ -16,11 +16,12 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "passes/util/option_words.h"
 
 namespace hlo {
 
 struct TestOnlyMisbehaveOptions {
-  std::string how = "abort";
+  OneOf<"abort", "segfault", "hang", "error", "internal", "invalid", "hide", "lie", "stale"> how;
   std::string opcode = "multiply";
   std::string operand;
 

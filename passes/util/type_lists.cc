@@ -31,6 +31,11 @@ std::optional<ElementType> ElementTypePairs::Of(ElementType from) const {
   return std::nullopt;
 }
 
+absl::Status ParseOption(const OptionText& text, ElementType& out) {
+  ASSIGN_OR_RETURN(out, TypeOf(text.value, text));
+  return absl::OkStatus();
+}
+
 absl::Status ParseOption(const OptionText& text, ElementTypeList& out) {
   out.types.clear();
   for (const std::string_view name : PartsOf(text)) {
@@ -55,6 +60,8 @@ absl::Status ParseOption(const OptionText& text, ElementTypePairs& out) {
   return absl::OkStatus();
 }
 
+std::string OptionValue(ElementType type) { return std::string(Text(type)); }
+
 std::string OptionValue(const ElementTypeList& list) {
   std::vector<std::string_view> names;
   for (const ElementType type : list.types) names.push_back(Text(type));
@@ -68,6 +75,7 @@ std::string OptionValue(const ElementTypePairs& list) {
   return fmt::format("{}", fmt::join(names, ";"));
 }
 
+std::string OptionType(ElementType) { return "type"; }
 std::string OptionType(const ElementTypeList&) { return "types"; }
 std::string OptionType(const ElementTypePairs&) { return "pairs of types"; }
 

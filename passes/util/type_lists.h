@@ -1,5 +1,6 @@
-// Element types as options, separated by `;`: types, and pairs of types.
+// Element types as options: one, or several separated by `;`, and pairs.
 //
+//   struct Options { ElementType type = ElementType::kF32; … };           pass{type=f32}
 //   struct Options { ElementTypeList types{{ElementType::kF32}}; … };     pass{types=f32;bf16}
 //   struct Options { ElementTypePairs types; … };                         pass{types=bf16:f32}
 #pragma once
@@ -24,10 +25,13 @@ struct ElementTypePairs {
   std::optional<ElementType> Of(ElementType from) const;
 };
 
+absl::Status ParseOption(const OptionText& text, ElementType& out);  // of arrays
 absl::Status ParseOption(const OptionText& text, ElementTypeList& out);
 absl::Status ParseOption(const OptionText& text, ElementTypePairs& out);
+std::string OptionValue(ElementType type);
 std::string OptionValue(const ElementTypeList& list);
 std::string OptionValue(const ElementTypePairs& list);
+std::string OptionType(ElementType);
 std::string OptionType(const ElementTypeList&);
 std::string OptionType(const ElementTypePairs&);
 

@@ -31,6 +31,9 @@ const Instruction* MakerOf(const Instruction* value, ShapeIndex index) {
   return index.empty() ? value : nullptr;
 }
 
+// The elements of the result are results of the region.
+constexpr OpcodeSet kAppliesRegion = {Opcode::kMap, Opcode::kReduce, Opcode::kReduceWindow};
+
 ElementType RoundedType(const Instruction* value, ElementType type) {
   while (value != nullptr && value->operand_count() > 0 && kKeepsElements.Has(value->opcode()) &&
          value->shape().IsArray()) {
@@ -40,7 +43,9 @@ ElementType RoundedType(const Instruction* value, ElementType type) {
       type = from->shape().element_type();
     value = from;
   }
-  return type;
+  const bool applies =
+      value != nullptr && kAppliesRegion.Has(value->opcode()) && value->shape().IsArray();
+  return applies ? RoundedType(value->to_apply()->root(), type) : type;
 }
 
 }  // namespace
