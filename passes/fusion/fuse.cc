@@ -10,11 +10,19 @@ namespace {
 
 constexpr std::string_view kParameter = "param_";
 
+// What a fusion hands over that its body does not take (the verifier allows it) would become, or be
+// counted as, a parameter that nobody reads.
+void DropSurplusOperands(Instruction& fusion) {
+  while (fusion.operand_count() > fusion.fused_computation()->parameter_count())
+    fusion.RemoveOperand(fusion.operand_count() - 1);
+}
+
 // A fusion whose body something else calls, too, gets one to itself before that is changed.
 void TakeBodyApart(Instruction& fusion) {
   Computation& body = *fusion.fused_computation();
   if (body.callers().size() > 1)
     fusion.SetCall(0, body.module().CloneComputation(body, ".clone", /*deep=*/false));
+  DropSurplusOperands(fusion);
 }
 
 // The fused value of an outside one: its parameter, which is made if there is none. The result of
@@ -115,6 +123,9 @@ std::vector<Instruction*> FusionOutputs(const Instruction& fusion) {
 }
 
 Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& options) {
+  for (Instruction* const member : members) {
+    if (member->IsFusion()) DropSurplusOperands(*member);
+  }
   Instruction* const fusion =
       OutlineInOrder(members, {.computation = "fused_computation",
                                .parameter = kParameter,
