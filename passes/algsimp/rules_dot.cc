@@ -50,12 +50,15 @@ Instruction* OuterProduct(Instruction* dot, Rewriter& rewriter) {
   const DimVec rhs_free = FreeDims(dot->operand(1)->shape().rank(), attrs.rhs_batch_dims, {});
   Instruction* x = InOrder(rewriter, dot->operand(0), attrs.lhs_batch_dims, lhs_free, {});
   Instruction* y = InOrder(rewriter, dot->operand(1), attrs.rhs_batch_dims, rhs_free, {});
-  // A dot rounds its results, not what it reads: products of wider floats are made in their type.
+  // A dot rounds its results, not what it reads: products of wider floats are made in their type,
+  // and of complex products it takes the real part.
   const ElementType result = dot->shape().element_type();
   ElementType type = result;
   for (const Instruction* operand : {x, y}) {
-    const ElementType wider = operand->shape().element_type();
-    if (IsFloat(type) && IsFloat(wider) && BitWidth(wider) > BitWidth(type)) type = wider;
+    const ElementType own = operand->shape().element_type();
+    const bool same_kind = IsFloat(type) ? IsFloat(own) : IsComplex(type) && IsComplex(own);
+    if ((same_kind && BitWidth(own) > BitWidth(type)) || (IsComplex(own) && !IsComplex(type)))
+      type = own;
   }
   if (x->shape().element_type() != type) x = rewriter.Convert(x, type);
   if (y->shape().element_type() != type) y = rewriter.Convert(y, type);

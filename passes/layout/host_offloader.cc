@@ -149,7 +149,7 @@ class Offload {
         if (!IsMoveToDevice(*call) || !context_.MayRewrite()) continue;
         context_.Passed(*call, "lies with the device already");
         context_.Count("already with the device");
-        computation->Replace(call, CopyWithLayouts(call->operand(0), call->shape()));
+        ReplaceByOperand(call);
         changed_ = true;
       }
     }

@@ -6,6 +6,7 @@
 #include "lib/analysis/forwarding.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/entry_info.h"
+#include "passes/util/control_edges.h"
 #include "passes/util/layout_copy.h"
 
 namespace hlo {
@@ -287,7 +288,7 @@ void HostWalk::ReplaceAnnotations() {
     changed_ = true;
   }
   for (Instruction* call : passed_.items()) {
-    call->parent()->Replace(call, CopyWithLayouts(call->operand(0), call->shape()));
+    ReplaceByOperand(call);
     changed_ = true;
   }
 }
@@ -322,6 +323,12 @@ void HostWalk::Require(const HostEdge& edge, Shape shape) {
   context_.Count("copies between places of control flow");
   changed_ = true;
   if (!value->is_used() && value->opcode() == Opcode::kTuple) value->parent()->RemoveUnused(value);
+}
+
+void ReplaceByOperand(Instruction* annotation) {
+  Instruction* const value = CopyWithLayouts(annotation->operand(0), annotation->shape());
+  if (value == annotation->operand(0)) HandOverControlEdges(annotation, value);
+  annotation->parent()->Replace(annotation, value);
 }
 
 // Gives the operands the memory that `instruction` expects.

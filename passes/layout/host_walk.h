@@ -87,6 +87,10 @@ class HostWalk {
 // Whether all that becomes of a slice is moved to the device.
 bool LeadsToDevice(Instruction& slice);
 
+// What `annotation` stands for is its operand, as it lies there: the operand, or a copy in another
+// layout, takes its place.
+void ReplaceByOperand(Instruction* annotation);
+
 // The value with arrays in other memories: a copy of them, in a tuple made anew where it is one.
 Instruction* InMemoryOf(Instruction* value, Shape shape);
 
