@@ -3,6 +3,7 @@
 
 #include "lib/ir/custom_call.h"
 #include "passes/algsimp/rules.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 Instruction* ElementOfTuple(Instruction* gte, Rewriter&) {
   Instruction* tuple = gte->operand(0);
   if (tuple->opcode() != Opcode::kTuple) return nullptr;
-  return tuple->operand(static_cast<int>(gte->tuple_index()));
+  Instruction* const element = tuple->operand(static_cast<int>(gte->tuple_index()));
+  return MayPassBy(*tuple, *element) ? element : nullptr;
 }
 
 // A sort of at most one element per row  =>  its operands

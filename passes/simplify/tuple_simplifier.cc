@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/match/pattern.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -32,6 +33,7 @@ Instruction* ForwardElement(Instruction* gte, Rewriter&) {
   for (; !path.empty(); path.pop_back()) {
     if (value->opcode() != Opcode::kTuple) return nullptr;
     Instruction* element = value->operand(static_cast<int>(path.back()));
+    if (!MayPassBy(*value, *element)) return nullptr;
     // A fusion must read all its parameters.
     if (gte->parent()->is_fusion() && !NothingDies(*value, *element)) return nullptr;
     value = element;

@@ -158,6 +158,10 @@ bool OnlyElementsRead(const Instruction& tuple) {
                      [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
 }
 
+bool MayPassBy(const Instruction& tuple, const Instruction& element) {
+  return OnlyElementsRead(tuple) || !HasOneReader(element);
+}
+
 bool IsParameterElement(const Instruction& value, int64_t i) {
   return value.opcode() == Opcode::kGetTupleElement && value.tuple_index() == i &&
          value.operand(0)->opcode() == Opcode::kParameter;

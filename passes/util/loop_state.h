@@ -44,6 +44,9 @@ Instruction* ThroughTuples(Instruction* value);
 
 // Whether all uses of `tuple` are get-tuple-elements and it is no root.
 bool OnlyElementsRead(const Instruction& tuple);
+// Whether what reads `element` out of `tuple`, which is built of it, may read it itself: what is
+// under way, or a buffer, has one reader, which may be a tuple that others read.
+bool MayPassBy(const Instruction& tuple, const Instruction& element);
 // Whether `value` is get-tuple-element(parameter, i) in its computation.
 bool IsParameterElement(const Instruction& value, int64_t i);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "passes/pipeline.h"
 #include "passes/registry.h"
 
 namespace hlo {
@@ -36,6 +37,11 @@ std::vector<std::string> ValuesOf(const OptionInfo& option) {
   return {};
 }
 
+// Whether the pass takes the value: some options have a least one.
+bool Takes(const PassInfo& pass, const OptionInfo& option, const std::string& value) {
+  return ParsePipeline(fmt::format("{}{{{}={}}}", pass.name, option.name, value)).ok();
+}
+
 // `{a=1,b=true}`, or nothing.
 std::string RandomOptions(const PassInfo& pass, FuzzRandom& random) {
   for (const Given& given : kGiven) {
@@ -47,7 +53,7 @@ std::string RandomOptions(const PassInfo& pass, FuzzRandom& random) {
     const std::vector<std::string> values = ValuesOf(option);
     if (values.empty() || random.OneIn(2)) continue;
     const std::string& value = random.Pick(values);
-    if (value != option.default_value)
+    if (value != option.default_value && Takes(pass, option, value))
       text += fmt::format("{}{}={}", text.empty() ? "" : ",", option.name, value);
   }
   return text.empty() ? "" : "{" + text + "}";

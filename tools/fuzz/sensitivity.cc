@@ -273,13 +273,15 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       .takes_sides = true});
     }
   }
-  // A variance is the difference of large numbers where the mean is large.
+  // A variance is the difference of large numbers where the mean is large; sums may cancel.
   for (int run = 0; thorough && AnyInstruction(module, IsStatistics) && run < kRuns; ++run) {
-    runs.push_back({.kind = NoisyRun::Kind::kNoise,
-                    .random = FuzzRandom(static_cast<uint64_t>(run) + 1),
-                    .sign = run % 2 == 0 ? 1.0 : -1.0,
-                    .everywhere = true,
-                    .expands = true});
+    for (const auto kind : {NoisyRun::Kind::kNoise, NoisyRun::Kind::kVanishing}) {
+      runs.push_back({.kind = kind,
+                      .random = FuzzRandom(static_cast<uint64_t>(run) + 1),
+                      .sign = run % 2 == 0 ? 1.0 : -1.0,
+                      .everywhere = true,
+                      .expands = true});
+    }
   }
   if (AnyInstruction(module, LooksAtBits) || AnyInstruction(module, IsScale)) {
     using Nans = NoisyRun::Nans;
