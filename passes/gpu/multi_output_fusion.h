@@ -24,8 +24,6 @@
 // shardings; reductions of several arrays; computations that run per element.
 #pragma once
 
-#include <string>
-
 #include "passes/pass.h"
 #include "passes/util/option_ranges.h"
 #include "passes/util/option_words.h"

@@ -8,8 +8,6 @@
 // devices, for which there are too many ways to try.
 #pragma once
 
-#include <string>
-
 #include "passes/pass.h"
 #include "passes/util/option_words.h"
 

@@ -159,7 +159,7 @@ bool OnlyElementsRead(const Instruction& tuple) {
 }
 
 bool MayPassBy(const Instruction& tuple, const Instruction& element) {
-  return OnlyElementsRead(tuple) || !HasOneReader(element);
+  return !HasOneReader(element) || OnlyElementsRead(tuple);  // the latter walks over all uses
 }
 
 bool IsParameterElement(const Instruction& value, int64_t i) {
