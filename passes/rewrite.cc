@@ -253,7 +253,7 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
   PassOnOrigin(*old, replacement);
   if (from != nullptr && replacement->id() >= first_new_id) {
     if (from->sharding && replacement->sharding() == nullptr)
-      replacement->mutable_extras().sharding = from->sharding;
+      replacement->set_sharding(from->sharding);
     PassOnFrontendAttributes(*old, replacement);
   }
   if (replacement->id() < first_new_id) HandOverControlEdges(old, replacement);

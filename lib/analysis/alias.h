@@ -54,7 +54,6 @@ class AliasSets {
 
   // The representative of the values that share memory with `value`: the one made first.
   ValueId SetOf(ValueId value) const { return sets_.SetOf(value); }
-  bool MustAlias(ValueId a, ValueId b) const { return SetOf(a) == SetOf(b); }
 
   void AskAll(const Module&) {}  // knows all it can
   std::string Mistake(const Module& module) const;

@@ -13,7 +13,6 @@ namespace hlo {
 LiveRanges::LiveRanges(const Values& values)
     : values_(values),
       ranges_(static_cast<size_t>(values.count())),
-      reads_(ranges_.size()),
       extents_(values.module().serial_limit()) {
   const Computation& entry = *values.module().entry();
   for (const Instruction* parameter : entry.parameters()) Define(*parameter);
@@ -114,8 +113,6 @@ void LiveRanges::Define(const Instruction& instruction) {
 void LiveRanges::Read(ValueId value) {
   LiveRange& range = ranges_[static_cast<size_t>(value)];
   range.end = std::max(range.end, time_);
-  std::vector<int>& reads = reads_[static_cast<size_t>(value)];
-  if (reads.empty() || reads.back() < time_) reads.push_back(time_);
 }
 
 void LiveRanges::ReadAll(const Instruction& instruction) {
@@ -131,13 +128,6 @@ void LiveRanges::Extend(const Extent& extent, int begin) {
 }
 
 // ---- questions ----
-
-int LiveRanges::LastReadUntil(ValueId value, int until) const {
-  const std::vector<int>& reads = reads_[static_cast<size_t>(value)];
-  const auto after = std::upper_bound(reads.begin(), reads.end(), until);
-  const int start = Of(value).start;
-  return after == reads.begin() ? start : std::max(start, *std::prev(after));
-}
 
 int64_t LiveRanges::PeakBytes() const { return PeakOf(values_, *this).bytes; }
 

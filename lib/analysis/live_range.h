@@ -41,8 +41,6 @@ class LiveRanges {
   explicit LiveRanges(const Values& values);
 
   const LiveRange& Of(ValueId value) const { return ranges_[static_cast<size_t>(value)]; }
-  // The time of the last reading not after `until`, or of the making.
-  int LastReadUntil(ValueId value, int until) const;
   // When the instruction runs, or begins.
   int TimeOf(const Instruction& instruction) const { return times_.at(&instruction); }
   // When the body of a loop has run.
@@ -82,7 +80,6 @@ class LiveRanges {
   int time_ = 0;
   ValueId defined_ = 0;  // values below are made
   std::vector<LiveRange> ranges_;
-  std::vector<std::vector<int>> reads_;                     // ascending
   std::vector<Extent> extents_;                             // by serial
   absl::flat_hash_map<const Instruction*, int> times_;      // looked up only
   absl::flat_hash_map<const Instruction*, int> body_ends_;  // looked up only

@@ -82,7 +82,6 @@ std::unique_ptr<Module> Module::Clone() const {
   clone->config_ = config_;
   clone->source_ = source_;
   clone->scheduled_ = scheduled_;
-  clone->random_state_ = random_state_;
   ComputationMap copies;
   // Callees before callers, then the creation order of the original.
   for (const Computation* computation : CalleesFirst(PostOrder())) {

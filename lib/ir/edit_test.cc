@@ -135,20 +135,6 @@ TEST_CASE("instructions are found in all computations", "[ir][edit]") {
   CHECK(module->FindInstruction("nothing") == nullptr);
 }
 
-TEST_CASE("random numbers are the module's own", "[ir][edit]") {
-  Module a("a");
-  Module b("b");
-  const uint64_t first = a.NextRandom();
-  const uint64_t second = a.NextRandom();
-  CHECK(first != second);
-  CHECK(b.NextRandom() == first);
-  const auto module = Read(kCalls);
-  CHECK(module->NextRandom() == first);
-  const auto clone = module->Clone();
-  CHECK(clone->NextRandom() == second);
-  CHECK(module->NextRandom() == second);
-}
-
 TEST_CASE("instructions are outlined into a call", "[ir][outline]") {
   const auto module = Read(kChain);
   Computation* main = module->entry();

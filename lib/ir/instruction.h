@@ -151,6 +151,10 @@ class Instruction final {
   const Sharding* sharding() const {
     return extras_ && extras_->sharding ? &*extras_->sharding : nullptr;
   }
+  void set_sharding(Boxed<Sharding> sharding) { mutable_extras().sharding = std::move(sharding); }
+  void clear_sharding() {
+    if (extras_) extras_->sharding.reset();
+  }
   std::string_view backend_config() const {
     return extras_ ? std::string_view(extras_->backend_config) : "";
   }

@@ -249,14 +249,6 @@ void Module::Sweep() {
   next_id_ = next;
 }
 
-// SplitMix64: every state is good, so a plain counter is all there is to keep.
-uint64_t Module::NextRandom() {
-  uint64_t z = random_state_ += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 void Module::ResetEntryLayout() {
   config_.entry_layout.parameters.clear();
   for (const Instruction* parameter : entry_->parameters())

@@ -96,9 +96,6 @@ class Module final {
   uint32_t id_limit() const { return next_id_; }
   // Above every Computation::serial so far.
   uint32_t serial_limit() const { return next_serial_; }
-  // The next of the module's pseudo-random numbers: the same sequence in every run, continued by
-  // clones.
-  uint64_t NextRandom();
   // Frees removed instructions and renumbers ids densely, in stored order. Called between passes:
   // no pointer to a dead instruction and no id survives it.
   void Sweep();
@@ -120,7 +117,6 @@ class Module final {
   StringViewSet pool_;
   uint32_t next_id_ = 0;
   uint32_t next_serial_ = 0;
-  uint64_t random_state_ = 42;
 };
 
 }  // namespace hlo

@@ -223,14 +223,6 @@ uint64_t Shape::Hash() const { return node_->hash; }
 
 bool Compatible(Shape a, Shape b) { return a == b || a.WithoutLayout() == b.WithoutLayout(); }
 
-bool CompatibleIgnoringFpPrecision(Shape a, Shape b) {
-  return AllLeaves(a, b, [](Shape x, Shape y) {
-    if (Compatible(x, y)) return true;
-    return IsFloat(x.element_type()) && IsFloat(y.element_type()) &&
-           Compatible(x.WithElementType(y.element_type()), y);
-  });
-}
-
 bool SameDimensions(Shape a, Shape b) { return a.IsArray() && b.IsArray() && a.dims() == b.dims(); }
 
 bool CompatibleUpToBounds(Shape a, Shape b) {

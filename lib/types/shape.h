@@ -102,8 +102,6 @@ class Shape {
 
 // Equal but for layouts.
 bool Compatible(Shape a, Shape b);
-// Equal but for layouts and the element types of floats (f32 against bf16 …), recursively.
-bool CompatibleIgnoringFpPrecision(Shape a, Shape b);
 // Arrays with equal dimensions; element types and layouts may differ.
 bool SameDimensions(Shape a, Shape b);
 // Equal up to dynamism: dynamic dimensions match any size.

@@ -119,11 +119,6 @@ TEST_CASE("kinds of compatibility", "[types][shape]") {
   CHECK(Compatible(F32({2, 3}), column));
   CHECK(Compatible(Shape::Tuple({column}), Shape::Tuple({F32({2, 3})})));
   CHECK_FALSE(Compatible(F32({2}), F32({3})));
-  const Shape half = Shape::Array(ElementType::kF16, {2, 3});
-  CHECK(CompatibleIgnoringFpPrecision(column, half));
-  CHECK(CompatibleIgnoringFpPrecision(Shape::Tuple({column}), Shape::Tuple({half})));
-  CHECK_FALSE(CompatibleIgnoringFpPrecision(column, Shape::Array(ElementType::kS32, {2, 3})));
-  CHECK_FALSE(CompatibleIgnoringFpPrecision(Shape::Tuple({column}), column));
   CHECK(SameDimensions(column, Shape::Array(ElementType::kS32, {2, 3})));
   CHECK_FALSE(SameDimensions(Shape::Tuple({}), Shape::Tuple({})));
   CHECK(CompatibleIgnoringDynamic(F32({4, 3}), F32({9, 3}).WithDynamic(0, true)));

@@ -50,9 +50,9 @@ Instruction* MoveOfRng(Instruction* move, Rewriter&) {
     return nullptr;
   // How its old dimensions were divided says nothing of the new ones.
   if (move->sharding() != nullptr) {
-    rng->mutable_extras().sharding = *move->sharding();
+    rng->set_sharding(*move->sharding());
   } else if (rng->sharding() != nullptr) {
-    rng->mutable_extras().sharding.reset();
+    rng->clear_sharding();
   }
   rng->set_shape(move->shape());
   return rng;

@@ -32,7 +32,7 @@ Instruction* GatherInstead(const Instruction& gather, Instruction* x, int64_t di
   attrs.dimensions.value = dimension;
   if (attrs.channel_id) attrs.channel_id = NextChannelId(gather.module());
   smaller->SetAttrs(std::move(attrs));
-  if (smaller->sharding() != nullptr) smaller->mutable_extras().sharding.reset();
+  smaller->clear_sharding();
   return smaller;
 }
 

@@ -42,7 +42,7 @@ absl::StatusOr<bool> AllGatherOptimizer::Run(Module& module, PassContext& contex
       const uint32_t first_new = module.id_limit();
       const Shape part = a->operand(0)->shape().WithElementType(op->shape().element_type());
       Instruction* small = computation->AddClone(*op, part, {a->operand(0), b->operand(0)});
-      if (small->sharding() != nullptr) small->mutable_extras().sharding.reset();
+      small->clear_sharding();
       Instruction* gather = computation->AddClone(*a, op->shape(), {small});
       ReplaceKeepingExtras(op, gather, first_new);
       for (Instruction* old : {a, b}) {

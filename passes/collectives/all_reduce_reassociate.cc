@@ -131,7 +131,7 @@ absl::StatusOr<bool> AllReduceReassociate::ReassociateParts(Instruction* op, Pas
   const uint32_t first_new = computation->module().id_limit();
   Instruction *const a = part->operand(0), *const b = other->operand(0);
   Instruction* combined = computation->AddClone(*op, a->shape(), {a->operand(0), b->operand(0)});
-  if (combined->sharding() != nullptr) combined->mutable_extras().sharding.reset();
+  combined->clear_sharding();
   Instruction* reduced = computation->AddClone(*a, a->shape(), {combined});
   if (ReplaceChannelId(reduced, next_channel_)) ++next_channel_;
   std::vector<Instruction*> operands = part->operand_vector();

@@ -183,7 +183,7 @@ class Combiner {
       for (const Instruction* member : chosen)
         leaves.push_back(member->sharding() != nullptr ? member->sharding()->leaves[0]
                                                        : Sharding::Replicated().leaves[0]);
-      all->mutable_extras().sharding = Sharding::Tuple(std::move(leaves));
+      all->set_sharding(Sharding::Tuple(std::move(leaves)));
     }
     for (size_t i = 0; i < chosen.size(); ++i) {
       builder.set_origin(chosen[i]);

@@ -55,7 +55,7 @@ absl::StatusOr<bool> ReorderGather(Instruction* gather, PassContext& context) {
   RETURN_IF_ERROR(b.status());
   gathered->CopyExtrasFrom(*gather);
   if (gathered->sharding() != nullptr && !SameDimensions(whole, gather->shape()))
-    gathered->mutable_extras().sharding.reset();
+    gathered->clear_sharding();
   Instruction* const before = last->operand(0);
   ReplaceKeepingExtras(last, gathered, first_new);
   if (!before->is_dead()) before->parent()->RemoveUnused(before);

@@ -107,7 +107,7 @@ Instruction* JoinCollective(Instruction* start, Instruction* done) {
 Instruction* JoinScheduledCollective(Instruction* start, Instruction* done) {
   for (Instruction* const half : {start, done}) {
     half->DropControlEdges();
-    if (half->sharding() != nullptr) half->mutable_extras().sharding.reset();
+    half->clear_sharding();
   }
   return JoinCollective(start, done);
 }

@@ -38,7 +38,7 @@ absl::Status ReturnTuple(Computation* branch, const std::vector<Instruction*>& e
 void TakeShapeOfBranches(Instruction* conditional) {
   conditional->set_shape(conditional->call(0)->root()->shape());
   if (conditional->extras() == nullptr) return;
-  conditional->mutable_extras().sharding.reset();
+  conditional->clear_sharding();
   conditional->mutable_extras().origin.reset();
 }
 
@@ -46,7 +46,7 @@ void TakeShapeOfBranches(Instruction* conditional) {
 void TakeOver(Instruction* replacement, const Instruction& value) {
   if (const OriginalValue::Node* origin = OriginOf(value)) SetOrigin(replacement, origin);
   if (value.sharding() != nullptr && replacement->sharding() == nullptr)
-    replacement->mutable_extras().sharding = *value.sharding();
+    replacement->set_sharding(*value.sharding());
 }
 
 }  // namespace

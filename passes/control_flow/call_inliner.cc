@@ -117,7 +117,7 @@ void PassOnFusionRequests(const Instruction& call, Instruction& inlined) {
 void PassOnExtras(const Instruction& call, Instruction& root) {
   const Extras* from = call.extras();
   if (from == nullptr) return;
-  if (from->sharding && root.sharding() == nullptr) root.mutable_extras().sharding = from->sharding;
+  if (from->sharding && root.sharding() == nullptr) root.set_sharding(from->sharding);
   if (call.opcode() != Opcode::kCall) return;
   const bool is_composite = call.attrs<CallAttrs>().is_composite;
   const bool has_own = root.extras() != nullptr && !root.extras()->frontend_attributes.empty();

@@ -30,7 +30,7 @@ void WrapParameter(Instruction* parameter) {
   Builder builder(&computation);
   builder.set_origin(parameter);
   Instruction* element = builder.GetTupleElement(parameter, 0);
-  if (parameter->sharding() != nullptr) element->mutable_extras().sharding = *parameter->sharding();
+  if (parameter->sharding() != nullptr) element->set_sharding(*parameter->sharding());
   WrapExtras(parameter);
   const std::vector<Use> uses(parameter->uses().begin(), parameter->uses().end());
   for (const Use& use : uses) {
@@ -45,7 +45,7 @@ void WrapRoot(Computation& computation) {
   builder.set_origin(root);
   Instruction* tuple = builder.Tuple({root});
   if (root->sharding() != nullptr) {
-    tuple->mutable_extras().sharding = *root->sharding();
+    tuple->set_sharding(*root->sharding());
     WrapExtras(tuple);
   }
   computation.set_root(tuple);
@@ -85,8 +85,7 @@ absl::Status Canonicalize(Instruction* conditional) {
     const std::vector<Use> uses(conditional->uses().begin(), conditional->uses().end());
     conditional->set_shape(Shape::Tuple({conditional->shape()}));
     Instruction* element = builder.GetTupleElement(conditional, 0);
-    if (conditional->sharding() != nullptr)
-      element->mutable_extras().sharding = *conditional->sharding();
+    if (conditional->sharding() != nullptr) element->set_sharding(*conditional->sharding());
     PassOnFrontendAttributes(*conditional, element);
     element->set_metadata(conditional->metadata());
     WrapExtras(conditional);

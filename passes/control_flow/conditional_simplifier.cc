@@ -267,7 +267,7 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
   parameter->set_shape(Shape::Tuple(shapes));
   if (parameter->extras() != nullptr) {
     parameter->mutable_extras().origin.reset();
-    parameter->mutable_extras().sharding.reset();
+    parameter->clear_sharding();
   }
   for (Instruction* element : parameter->users()) {
     const auto at = std::find(read.begin(), read.end(), element->tuple_index());

@@ -253,7 +253,7 @@ class TokenLeader {
     elements.push_back(token);
     Instruction* appended = b.Tuple(elements);
     if (tuple->sharding() != nullptr) {
-      appended->mutable_extras().sharding = *tuple->sharding();
+      appended->set_sharding(*tuple->sharding());
       AddLeaf(appended);
     }
     return appended;

@@ -34,7 +34,7 @@ Instruction* MapOfOperation(Instruction* map, Rewriter& rewriter) {
     operands.push_back(map->operand(static_cast<int>(operand->parameter_number())));
   }
   Instruction* clone = rewriter.computation()->AddClone(*root, map->shape(), operands);
-  clone->mutable_extras().sharding.reset();
+  clone->clear_sharding();
   if (clone->metadata() == OpMetadata()) clone->set_metadata(map->metadata());
   clone->set_loc(map->loc());
   return clone;

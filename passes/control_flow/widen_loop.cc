@@ -52,7 +52,7 @@ absl::StatusOr<Computation*> WidenBody(Computation* narrow, Shape narrow_shape, 
   RETURN_IF_ERROR(builder.status());
   computation->set_root(root);
   if (const Sharding* sharding = narrow->root()->sharding(); sharding != nullptr) {
-    root->mutable_extras().sharding = *sharding;
+    root->set_sharding(*sharding);
     WidenSharding(root, wide);
   }
   InlineBody(call, {.copies = &result.body_copies});

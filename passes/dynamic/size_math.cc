@@ -89,7 +89,7 @@ Instruction* GrowTuple(Instruction* value, absl::Span<const Shape> extra) {
   for (size_t i = 0; i < count; ++i)
     elements.push_back(builder.GetTupleElement(value, static_cast<int64_t>(i)));
   Instruction* old_form = was_tuple ? builder.Tuple(elements) : elements[0];
-  if (value->sharding() != nullptr) old_form->mutable_extras().sharding = *value->sharding();
+  if (value->sharding() != nullptr) old_form->set_sharding(*value->sharding());
   GrowExtras(value, was_tuple, extra.size());
   for (const Use& use : uses) {
     if (!reads_element(use)) use.user->ReplaceOperand(use.operand_index, old_form);

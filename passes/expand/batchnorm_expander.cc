@@ -152,7 +152,7 @@ void Divide(const Instruction& op, const Instruction* result, uint32_t first_new
     if (op.opcode() == Opcode::kBatchNormInference && IsEpsilon(*made)) continue;
     const bool is_data =
         made->shape().IsArray() && made->shape().dims() == op.operand(0)->shape().dims();
-    made->mutable_extras().sharding = made == result ? sharding : is_data ? of_data : of_rest;
+    made->set_sharding(made == result ? sharding : is_data ? of_data : of_rest);
   }
 }
 

@@ -33,7 +33,7 @@ Instruction* TopkOfParts(Instruction* topk, int64_t count, Rewriter& b) {
   if (!b.status().ok()) return topk;
   Instruction* const parts = topk->parent()->AddClone(*topk, shape, {rows});
   if (parts->extras() != nullptr) {
-    parts->mutable_extras().sharding.reset();
+    parts->clear_sharding();
     parts->mutable_extras().origin.reset();
   }
   return parts;

@@ -78,11 +78,6 @@ std::vector<Instruction*> LaidOutAs(const Instruction& x, std::vector<Instructio
   return outputs;
 }
 
-// A fusion has the sharding of its result.
-void DropSharding(Instruction& inside) {
-  if (inside.sharding() != nullptr) inside.mutable_extras().sharding.reset();
-}
-
 // `fusion` does not read `operand` any more, but its own `copy` of it.
 void ReadOwn(Instruction& fusion, const Instruction* operand, Instruction* copy) {
   Computation& body = *fusion.fused_computation();
@@ -144,14 +139,14 @@ Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& opt
     if (unfused->callers().empty()) unfused->module().RemoveComputation(unfused);
   }
   // The fusion has its sharding now.
-  if (fusion->sharding() != nullptr) body->root()->mutable_extras().sharding.reset();
+  if (fusion->sharding() != nullptr) body->root()->clear_sharding();
   return fusion;
 }
 
 Instruction* Absorb(Instruction* producer, Instruction* fusion) {
   TakeBodyApart(*fusion);
   Instruction* const copy = CopyOutputs(*producer, *fusion)[0];
-  DropSharding(*copy);
+  copy->clear_sharding();  // the fusion has that of its result
   ReadOwn(*fusion, producer, copy);
   return copy;
 }
@@ -169,7 +164,7 @@ void TakeOver(Instruction* fusion, Instruction* reader) {
   } else {
     fusion->CopyExtrasFrom(*reader);
   }
-  DropSharding(*result);
+  result->clear_sharding();
   if (reader->IsFusion()) computation.module().MoveName(*reader, fusion);
   reader->ReplaceAllUsesWith(fusion);
   if (reader->is_root()) computation.set_root(fusion);

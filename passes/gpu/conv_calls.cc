@@ -74,7 +74,7 @@ Instruction* ConvCallLike(const ConvCallValue& conv, std::vector<Instruction*> o
       is_fused ? "cudnn-conv-bias-activation" : "cudnn-conv");
   made->CopyExtrasFrom(call);
   SetOrigin(made, nullptr);  // another value than the call's
-  made->mutable_extras().sharding.reset();
+  made->clear_sharding();
   made->mutable_extras().backend_config = ToJson(conv.config);
   return b.GetTupleElement(made, 0);
 }

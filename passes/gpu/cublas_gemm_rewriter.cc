@@ -623,8 +623,8 @@ class GemmRewriter {
   }
   static void MoveSharding(Instruction* from, Instruction* to) {
     if (from->sharding() == nullptr) return;
-    to->mutable_extras().sharding = *from->sharding();
-    from->mutable_extras().sharding.reset();
+    to->set_sharding(*from->sharding());
+    from->clear_sharding();
   }
 
   Computation& computation_;

@@ -72,7 +72,7 @@ class ConvGraphBuilder {
                             AttrsPtr::Make(std::move(attrs)), {}, "cudnn-conv-graph");
     made->CopyExtrasFrom(call_);
     SetOrigin(made, nullptr);  // another value than the call's
-    made->mutable_extras().sharding.reset();
+    made->clear_sharding();
     made->mutable_extras().backend_config = ToJson(config);
     Rewriter b(call_.parent(), context);
     const auto replace = [&](Instruction* old, int64_t result) {

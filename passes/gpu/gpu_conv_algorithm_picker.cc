@@ -83,7 +83,7 @@ class ConvChooser final : public AlgorithmChooser {
     const uint32_t first_new = call->module().id_limit();
     Instruction* const with = computation.AddClone(*call, with_scratch, call->operand_vector());
     with->mutable_extras().backend_config = std::move(text);
-    with->mutable_extras().sharding.reset();
+    with->clear_sharding();
     Instruction* const nothing = b.Constant(Literal(shape.element(1)));
     Instruction* const tuple = b.Tuple({b.GetTupleElement(with, 0), nothing});
     RETURN_IF_ERROR(b.status());

@@ -28,7 +28,7 @@ absl::StatusOr<Instruction*> TriangularSolveRewriter::Expand(Instruction* solve,
       Opcode::kCustomCall, Shape::Tuple({shape, workspace}), solve->operand_vector(),
       AttrsPtr::Make(std::move(call_attrs)), {}, "triangular-solve");
   call->CopyExtrasFrom(*solve);
-  call->mutable_extras().sharding.reset();
+  call->clear_sharding();
   call->mutable_extras().backend_config = WholeJson(TriangularSolveConfig{
       attrs.left_side, attrs.lower, attrs.unit_diagonal, attrs.transpose_a, {}});
   return rewriter.GetTupleElement(call, 0);

@@ -73,7 +73,7 @@ void TakeExtras(Instruction* part, const Instruction& value, int element = -1) {
   if (!extras->sharding.has_value()) return;
   Sharding sharding = element < 0 ? *extras->sharding
                                   : ShardingOfElement(*extras->sharding, value.shape(), element);
-  if (!IsOnOneDevice(sharding)) part->mutable_extras().sharding = std::move(sharding);
+  if (!IsOnOneDevice(sharding)) part->set_sharding(std::move(sharding));
 }
 
 // As CopyWithLayouts, with all that is said of `value`.

@@ -65,7 +65,7 @@ class Normalization {
     Instruction* const as_before = Bitcast(constant, shape);
     if (constant->extras() != nullptr) {
       Extras& extras = constant->mutable_extras();
-      as_before->mutable_extras().sharding = std::move(extras.sharding);
+      as_before->set_sharding(std::move(extras.sharding));
       as_before->mutable_extras().origin = std::move(extras.origin);
       extras.sharding.reset();
       extras.origin.reset();

@@ -23,7 +23,7 @@ Instruction* CopyAfter(Instruction* user, absl::Span<Instruction* const> operand
   Instruction* const early =
       rewriter.computation()->AddClone(*user, shape.WithLayout(layout), operands);
   if (early->extras() != nullptr) {
-    early->mutable_extras().sharding.reset();
+    early->clear_sharding();
     early->mutable_extras().origin.reset();
   }
   return rewriter.OpWithShape(Opcode::kCopy, shape, {early});

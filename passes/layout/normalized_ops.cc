@@ -34,7 +34,7 @@ Instruction* NormalForms::Clone(const Instruction& old, absl::Span<Instruction* 
   Instruction* const clone = computation_->AddClone(old, shape, operands);
   clone->SetAttrsPtr(std::move(attrs));
   if (clone->extras() != nullptr) {
-    clone->mutable_extras().sharding.reset();
+    clone->clear_sharding();
     clone->mutable_extras().origin.reset();
   }
   return clone;

@@ -48,7 +48,7 @@ std::optional<Shape> AlignedWith(Shape from, Shape to) {
 Instruction* CopyTo(Instruction* x, const Shape& shape, Rewriter& rewriter) {
   if (x->shape() == shape) return x;
   Instruction* copy = rewriter.OpWithShape(Opcode::kCopy, shape, {x});
-  if (x->sharding() != nullptr) copy->mutable_extras().sharding = *x->sharding();
+  if (x->sharding() != nullptr) copy->set_sharding(*x->sharding());
   return copy;
 }
 

@@ -23,7 +23,7 @@ absl::Status SinkRoot(Computation& computation) {
     sunk = builder.Bitcast(root, root->shape());
   }
   RETURN_IF_ERROR(builder.status());
-  if (root->sharding() != nullptr) sunk->mutable_extras().sharding = *root->sharding();
+  if (root->sharding() != nullptr) sunk->set_sharding(*root->sharding());
   sequence.push_back(sunk);
   computation.set_root(sunk);
   computation.set_schedule(std::move(sequence));

@@ -165,7 +165,7 @@ int64_t Normalize(const Domain& domain, const Sharding& told) {
     }
     if (const Sharding* const said = SaidOfValue(*instruction)) mine = *said;
     if (!mine) continue;
-    instruction->mutable_extras().sharding = std::move(*mine);
+    instruction->set_sharding(std::move(*mine));
     ++set;
   }
   return set;
@@ -180,9 +180,9 @@ Instruction* ThroughTuple(Instruction* value, const Sharding& sharding) {
   const Sharding::Leaf* single = SingleLeaf(sharding);
   const bool fits = FitLeaves(sharding.leaves, element->shape());
   if (single != nullptr) {
-    element->mutable_extras().sharding = SameForAll(*single, element->shape());
+    element->set_sharding(SameForAll(*single, element->shape()));
   } else if (element->shape().IsTuple() && fits) {
-    element->mutable_extras().sharding = sharding;
+    element->set_sharding(sharding);
   }
   return element;
 }

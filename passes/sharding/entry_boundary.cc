@@ -67,7 +67,7 @@ void EntryBoundary::RestoreElements(Instruction& tuple, const std::optional<Shar
     }
     absl::c_copy(part.leaves, sharding.leaves.begin() + FirstLeafOf(tuple.shape(), element));
   }
-  SetSharding(tuple, std::move(sharding));
+  tuple.set_sharding(std::move(sharding));
 }
 
 void EntryBoundary::RestoreOutput() {
@@ -76,7 +76,7 @@ void EntryBoundary::RestoreOutput() {
   if (Elements(root) > 0) {
     if (Elements(root) == to_output_.size()) RestoreElements(root, output_, to_output_);
   } else if (!DividesEvenly(root.shape(), *root.sharding())) {
-    SetSharding(root, Uniform(root.shape(), TiledSharding()));
+    root.set_sharding(Uniform(root.shape(), TiledSharding()));
   }
 }
 
@@ -92,13 +92,13 @@ void EntryBoundary::RestoreParameters() {
     Instruction& parameter = *parameters[i];
     if (!to_parameters_[i]) {
       if (parameters_[i].has_value() && !AllUnknown(*parameters_[i])) {
-        SetSharding(parameter, *parameters_[i]);
+        parameter.set_sharding(*parameters_[i]);
       } else {
-        ClearSharding(parameter);
+        parameter.clear_sharding();
       }
     } else if (parameter.sharding() != nullptr &&
                !DividesEvenly(parameter.shape(), *parameter.sharding())) {
-      SetSharding(parameter, Uniform(parameter.shape(), TiledSharding()));
+      parameter.set_sharding(Uniform(parameter.shape(), TiledSharding()));
     }
   }
 }

@@ -47,7 +47,7 @@ bool ForwardTupleElement(Instruction& element, const Context& context) {
   if (!IsSpread(tuple)) return false;
   Sharding sharding = ElementSharding(*tuple.sharding(), tuple.shape(), element.tuple_index());
   if (AllManual(sharding)) {
-    SetSharding(element, std::move(sharding));
+    element.set_sharding(std::move(sharding));
     return true;
   }
   return Improve(element, sharding, context.For(element));
@@ -70,7 +70,7 @@ bool ForwardTuple(Instruction& tuple, const Context&) {
     leaf += count;
   }
   if (before != nullptr && SameSharding(sharding, *before)) return false;
-  SetSharding(tuple, std::move(sharding));
+  tuple.set_sharding(std::move(sharding));
   return true;
 }
 

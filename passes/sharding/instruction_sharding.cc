@@ -151,17 +151,12 @@ const TiledSharding* LeafSharding(const Instruction& instruction) {
   return sharding == nullptr || sharding->is_tuple ? nullptr : &LeafAt(*sharding, 0);
 }
 
-void SetSharding(Instruction& instruction, Sharding sharding) {
-  instruction.mutable_extras().sharding = std::move(sharding);
-}
-void ClearSharding(Instruction& instruction) { instruction.mutable_extras().sharding.reset(); }
-
 bool Improve(Instruction& instruction, const Sharding& proposed, ImproveOptions options) {
   const Sharding* existing = instruction.sharding();
   if (existing != nullptr && SameSharding(proposed, *existing)) return false;  // most are
   std::optional<Sharding> better = Improved(proposed, existing, instruction.shape(), options);
   if (!better.has_value()) return false;
-  SetSharding(instruction, *std::move(better));
+  instruction.set_sharding(*std::move(better));
   return true;
 }
 
@@ -182,7 +177,7 @@ bool ImproveElement(Instruction& instruction, int64_t element, TiledSharding pro
   if (!better.has_value()) return false;
   Sharding whole = sharding == nullptr ? Uniform(instruction.shape(), TiledSharding()) : *sharding;
   whole.leaves[leaf] = *std::move(better);
-  SetSharding(instruction, std::move(whole));
+  instruction.set_sharding(std::move(whole));
   return true;
 }
 

@@ -41,8 +41,6 @@ bool IsSpread(const Instruction& instruction);
 bool IsManual(const Instruction& instruction);
 // Of an array; null if it has none.
 const TiledSharding* LeafSharding(const Instruction& instruction);
-void SetSharding(Instruction& instruction, Sharding sharding);
-void ClearSharding(Instruction& instruction);
 // Sets what is better; whether that changed something.
 bool Improve(Instruction& instruction, const Sharding& proposed, ImproveOptions options);
 bool Improve(Instruction& instruction, const TiledSharding& proposed, ImproveOptions options);

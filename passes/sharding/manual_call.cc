@@ -286,7 +286,7 @@ Instruction* AddMarker(std::string_view target, Shape shape, Instruction* operan
                                         AttrsPtr::Make(std::move(attrs)), {}, like.name());
   marker->set_loc(like.loc());
   if (like.metadata() != OpMetadata()) marker->set_metadata(like.metadata());
-  if (sharding.has_value()) SetSharding(*marker, *std::move(sharding));
+  if (sharding.has_value()) marker->set_sharding(*std::move(sharding));
   return marker;
 }
 

@@ -57,7 +57,7 @@ Instruction* ConversionAfter(const Instruction& annotation, const DimVec& open, 
 bool RefineAlone(Instruction& annotation, const DimVec& open, const TiledSharding& given) {
   TiledSharding sharding = *LeafSharding(annotation);
   if (!MergeIfCompatible(KeepDims(given, open), sharding)) return false;
-  SetSharding(annotation, Sharding::Of(std::move(sharding)));
+  annotation.set_sharding(Sharding::Of(std::move(sharding)));
   return true;
 }
 
@@ -73,8 +73,8 @@ bool RefineBoth(Instruction& annotation, Instruction& conversion, const DimVec& 
                               ? RefineByAutomatic(given, open, automatic, manual)
                               : RefineByManual(given, open, automatic, manual);
   if (!is_refined) return false;
-  SetSharding(annotation, Sharding::Of(std::move(before)));
-  SetSharding(conversion, Sharding::Of(std::move(after)));
+  annotation.set_sharding(Sharding::Of(std::move(before)));
+  conversion.set_sharding(Sharding::Of(std::move(after)));
   return true;
 }
 

@@ -42,10 +42,10 @@ std::optional<TiledSharding> LookAhead(Instruction& instruction, const Context& 
   for (size_t i = chain.size() - 1; i > 0; --i) {
     wish = ShardingFromUser(*chain[i - 1], *chain[i], bold);
     if (!wish.has_value() || i == 1) break;
-    SetSharding(*chain[i - 1], *wish);
+    chain[i - 1]->set_sharding(*wish);
     lent.push_back(chain[i - 1]);
   }
-  for (Instruction* step : lent) ClearSharding(*step);
+  for (Instruction* step : lent) step->clear_sharding();
   if (!wish.has_value() || wish->is_tuple) return std::nullopt;
   return LeafAt(*wish, 0);
 }
@@ -68,7 +68,7 @@ bool ImproveProduct(Instruction& product, const ProductDims& dims, const Context
   if (!left.has_value()) std::swap(left, right);
   if (!left.has_value()) return false;
   if (right.has_value() && SecondGoesFirst(product, *left, *right, context)) std::swap(left, right);
-  SetSharding(product, Sharding::Of(*std::move(left)));
+  product.set_sharding(Sharding::Of(*std::move(left)));
   if (right.has_value()) Improve(product, *right, context.Keeping());
   return true;
 }

@@ -191,7 +191,7 @@ void Propagator::Refined(Instruction& annotation, Instruction* after) {
   Instruction& last = after == nullptr ? annotation : *after;
   for (Instruction* other : Sharers(last)) {
     if (other == &last) continue;
-    SetSharding(*other, *last.sharding());
+    other->set_sharding(*last.sharding());
     Wake(*other);
   }
 }
@@ -219,7 +219,7 @@ bool Propagator::ImproveFromGroup(Instruction& instruction,
     return false;
   for (const Instruction* member : group) {
     if (member == &instruction || !IsManual(*member) || !HasNoMoreThanWhole(instruction)) continue;
-    SetSharding(instruction, *member->sharding());
+    instruction.set_sharding(*member->sharding());
     return true;
   }
   bool changed = false;
@@ -241,7 +241,7 @@ bool Propagator::ImproveForward(Instruction& instruction) {
       const bool cuts = instruction.opcode() == Opcode::kConcatenate ||
                         instruction.opcode() == Opcode::kDynamicSlice;
       if (IsCustomCall(instruction, kToAutomatic) || (context_.level == 0 && cuts)) return false;
-      SetSharding(instruction, Uniform(instruction.shape(), ManualLike(*operand->sharding())));
+      instruction.set_sharding(Uniform(instruction.shape(), ManualLike(*operand->sharding())));
       return true;
     }
   }
@@ -262,14 +262,14 @@ bool Propagator::TakeManualFromUsers(Instruction& instruction) {
   for (const Instruction* user : instruction.users()) {
     if (user->sharding() == nullptr || IsCustomCall(*user, kToManual)) continue;
     if (instruction.shape().IsArray() && AllManual(*user->sharding())) {
-      SetSharding(instruction, Sharding::Of(ManualLike(*user->sharding())));
+      instruction.set_sharding(Sharding::Of(ManualLike(*user->sharding())));
       return true;
     }
     // One element of several does not make a tuple manual.
     if (user->opcode() == Opcode::kGetTupleElement && instruction.sharding() != nullptr) continue;
     std::optional<Sharding> wish = ShardingFromUser(instruction, *user, context_);
     if (!wish.has_value() || !AllManual(*wish)) continue;
-    SetSharding(instruction, *std::move(wish));
+    instruction.set_sharding(*std::move(wish));
     return true;
   }
   return false;
@@ -314,7 +314,7 @@ bool Propagator::ImproveBackward(Instruction& instruction) {
       if (sharding != nullptr && HasManualGroup(LeafAt(*sharding, 0))) return changed;
       Sharding whole = Uniform(instruction.shape(), TiledSharding());
       if (sharding != nullptr && SameSharding(whole, *sharding)) return changed;
-      SetSharding(instruction, std::move(whole));
+      instruction.set_sharding(std::move(whole));
       return true;
     }
     changed |= ImproveFromUser(instruction, *user);
@@ -357,7 +357,7 @@ void Propagator::SpreadAmong(Instruction& related_to, Instruction& source,
     if (IsFixed(*other) ||
         (other->sharding() != nullptr && SameSharding(*other->sharding(), *source.sharding())))
       continue;
-    SetSharding(*other, *source.sharding());
+    other->set_sharding(*source.sharding());
     changed.push_back(other);
     Spread(*other, changed);
   }

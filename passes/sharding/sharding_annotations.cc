@@ -49,7 +49,7 @@ absl::Status ShardingAnnotations::Join(Instruction& instruction) {
   group_id_[&instruction] = leaf.group_id;
   leaf.group_kind = ShardGroupKind::kNone;
   leaf.group_id = -1;
-  SetSharding(instruction, std::move(sharding));
+  instruction.set_sharding(std::move(sharding));
   return absl::OkStatus();
 }
 
@@ -80,7 +80,7 @@ absl::StatusOr<bool> ShardingAnnotations::TakeAnnotation(Instruction* annotation
     Instruction* operands[] = {&operand};
     Instruction* copy = computation.Add(Opcode::kCopy, annotation->shape(), operands);
     copy->CopyExtrasFrom(*annotation);
-    SetSharding(*copy, sharding);
+    copy->set_sharding(sharding);
     computation.Replace(annotation, copy);
     annotation = copy;
   }
@@ -95,14 +95,14 @@ absl::StatusOr<bool> ShardingAnnotations::TakeAnnotation(Instruction* annotation
       if (operand.sharding() != nullptr) passed = *operand.sharding();
       LeafAt(passed, 0).group_kind = LeafAt(sharding, 0).group_kind;
       LeafAt(passed, 0).group_id = LeafAt(sharding, 0).group_id;
-      SetSharding(operand, std::move(passed));
+      operand.set_sharding(std::move(passed));
       is_removed = true;
     }
   }
   if (!open_dims.empty()) {
     open_dims_[annotation] = std::move(open_dims);
   } else if (operand.sharding() == nullptr) {
-    SetSharding(operand, *annotation->sharding());
+    operand.set_sharding(*annotation->sharding());
   }
   if (is_removed) computation.Replace(annotation, &operand);
   return becomes_copy || is_removed;

@@ -70,7 +70,7 @@ absl::StatusOr<bool> ShardingFormatPicker::Run(Module& module, PassContext& cont
       if (!is_other || !context.MayRewrite()) continue;
       context.Passed(*instruction, "its sharding is written as `{}`", sharding.ToString());
       context.Count("shardings");
-      instruction->mutable_extras().sharding = std::move(sharding);
+      instruction->set_sharding(std::move(sharding));
       changed = true;
     }
   }

@@ -95,7 +95,7 @@ class ShardingsBefore {
         return;
       }
       if (before.has_value() && *now == given_[instruction.id()]) {
-        return SetSharding(instruction, *before);
+        return instruction.set_sharding(*before);
       }
       mesh_.Write(*instruction.mutable_extras().sharding);
       if (!before.has_value() || *now != *before) {
@@ -128,7 +128,7 @@ class ShardingsBefore {
       Sharding mine = *instruction.sharding(), others = *other.sharding();
       ToClassicForms(mine, instruction.shape());
       ToClassicForms(others, other.shape());
-      if (SameSharding(mine, others)) SetSharding(instruction, *other.sharding());
+      if (SameSharding(mine, others)) instruction.set_sharding(*other.sharding());
     };
     for_each_caller(computations, [&](Instruction& caller, const std::vector<Instruction*>& like) {
       if (written(caller).has_value()) return;
@@ -212,7 +212,7 @@ absl::Status PlaceLoop(Instruction& loop) {
     TiledSharding there;
     there.kind = TiledSharding::Kind::kMaximal;
     there.maximal_device = device;
-    SetSharding(*body.root(), Uniform(body.root()->shape(), there));
+    body.root()->set_sharding(Uniform(body.root()->shape(), there));
   }
   return absl::OkStatus();
 }
@@ -257,7 +257,7 @@ ShardedCallers TieComputations(Module& module, const std::vector<bool>& is_open,
       const Sharding sharding = *(*sharded)->sharding();
       for (Instruction* other : related) {
         if (other->sharding() == nullptr || IsSet(is_open, *other)) tied.push_back(other);
-        SetSharding(*other, sharding);
+        other->set_sharding(sharding);
       }
     }
     for (const Computation* callee : caller.calls()) callers.Add(*callee, &caller);
@@ -274,7 +274,7 @@ bool CopyLoopAtRoot(Module& module, bool to_output) {
   Instruction* operands[] = {root};
   Instruction* copy = entry.Add(Opcode::kCopy, root->shape(), operands);
   copy->set_loc(root->loc());
-  if (root->sharding() != nullptr) SetSharding(*copy, *root->sharding());
+  if (root->sharding() != nullptr) copy->set_sharding(*root->sharding());
   entry.set_root(copy);
   return true;
 }
@@ -283,7 +283,7 @@ bool CopyLoopAtRoot(Module& module, bool to_output) {
 void PassOnToBodies(Instruction& root, const ShardedCallers& callers) {
   if (!kProgramCallers.Has(root.opcode()) || root.sharding() == nullptr) return;
   for (Instruction* other : RelatedInstructions(root, callers)) {
-    if (other != &root) SetSharding(*other, *root.sharding());
+    if (other != &root) other->set_sharding(*root.sharding());
   }
 }
 
@@ -339,7 +339,7 @@ void AlignGroups(const ShardingAnnotations& annotations, const Propagator& propa
                             IsTiled(*LeafSharding(*member)) &&
                             annotations.OpenDims(*member) == nullptr;
       if (!IsCustomCall(*member, kBarrierTo) && !is_given)
-        SetSharding(*member, Sharding::Of(common));
+        member->set_sharding(Sharding::Of(common));
     }
   }
 }
@@ -355,7 +355,7 @@ void RelayThroughBarriers(Module& module, const ShardingAnnotations& annotations
     if (const TiledSharding* given = LeafSharding(operand);
         given != nullptr && !IsManual(*given) && !IsManual(sharding))
       MergeIfCompatible(*given, DataTiles(sharding), sharding);
-    SetSharding(operand, Sharding::Of(std::move(sharding)));
+    operand.set_sharding(Sharding::Of(std::move(sharding)));
   });
 }
 
@@ -380,11 +380,11 @@ void KeepCsePreventionOnly(Module& module, const ShardingsBefore& before) {
       OpMetadata mark;
       mark.op_name = kCsePreventionMark;
       LeafAt(marked, 0).metadata = {mark};
-      SetSharding(instruction, std::move(marked));
+      instruction.set_sharding(std::move(marked));
     } else if (given.has_value()) {
-      SetSharding(instruction, *given);
+      instruction.set_sharding(*given);
     } else {
-      ClearSharding(instruction);
+      instruction.clear_sharding();
     }
   });
 }
@@ -406,7 +406,7 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   ForEachInstruction(module, [&](Instruction& instruction) {
     if (instruction.sharding() == nullptr) return;
     if (!options_.cse_prevention_only && IsCsePreventionMark(*instruction.sharding()))
-      return ClearSharding(instruction);
+      return instruction.clear_sharding();
     ToClassicForms(*instruction.mutable_extras().sharding, instruction.shape());
     before.Given(instruction);
   });

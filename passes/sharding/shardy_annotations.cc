@@ -78,9 +78,9 @@ absl::Status ShardyAnnotations::SetLeaves(Instruction& instruction, std::string_
     leaves.push_back(std::move(leaf->leaves[0]));
   }
   if (!instruction.shape().IsTuple()) {
-    SetSharding(instruction, Sharding::Of(std::move(leaves[0])));
+    instruction.set_sharding(Sharding::Of(std::move(leaves[0])));
   } else if (!leaves.empty()) {
-    SetSharding(instruction, Sharding::Tuple(std::move(leaves)));
+    instruction.set_sharding(Sharding::Tuple(std::move(leaves)));
   }
   changed_ = true;
   return absl::OkStatus();
@@ -99,7 +99,7 @@ absl::Status ShardyAnnotations::TakeParameter(Instruction& parameter, const Manu
   const bool is_open =
       absl::c_all_of(given.values, [](const auto& s) { return !s.dims.empty() && SaysNothing(s); });
   if (is_open && region.is_outside()) {
-    ClearSharding(parameter);
+    parameter.clear_sharding();
     return absl::OkStatus();
   }
   Keep(&parameter);
@@ -162,7 +162,7 @@ absl::Status ShardyAnnotations::Annotate(Instruction& call, NamedSharding given,
   CustomCallAttrs attrs;
   attrs.custom_call_target = std::string(kShardingCall);
   call.SetAttrs(std::move(attrs));
-  SetSharding(call, *std::move(sharding));
+  call.set_sharding(*std::move(sharding));
   call.mutable_extras().backend_config = UnspecifiedDimsText(open);
   Keep(&call);
   changed_ = true;

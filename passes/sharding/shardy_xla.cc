@@ -109,7 +109,7 @@ class ShardyImporter {
     Sharding whole = WholeIn(region, instruction.shape());
     if (region.is_divided()) MarkOpen(whole);
     if (instruction.sharding() != nullptr && *instruction.sharding() == whole) return;
-    SetSharding(instruction, std::move(whole));
+    instruction.set_sharding(std::move(whole));
     changed_ = true;
   }
 
@@ -138,7 +138,7 @@ class ShardyImporter {
       if (manual.region.is_outside() || !annotations_.IsKept(call.operand(i))) continue;
       Sharding given = *call.operand(i)->sharding();
       if (manual.region.is_divided()) MarkOpen(given);
-      SetSharding(*parameter, std::move(given));
+      parameter->set_sharding(std::move(given));
       annotations_.Keep(parameter);
     }
     return absl::OkStatus();

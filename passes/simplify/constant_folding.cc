@@ -382,8 +382,7 @@ class Folder {
     Computation& computation = *instruction.parent();
     const std::vector<Instruction*> operands = instruction.operand_vector();
     Instruction* constant = MakeConstants(instruction, value, instruction.shape());
-    if (instruction.sharding() != nullptr)
-      constant->mutable_extras().sharding = *instruction.sharding();
+    if (instruction.sharding() != nullptr) constant->set_sharding(*instruction.sharding());
     computation.Replace(&instruction, constant);
     for (Instruction* operand : operands) {
       if (!operand->is_dead() && !operand->has_control_edges()) computation.RemoveUnused(operand);

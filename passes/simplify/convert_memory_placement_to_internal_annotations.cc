@@ -42,7 +42,7 @@ void ReplaceBy(std::string_view target, Instruction* call) {
                                                    AttrsPtr::Make(std::move(attrs)));
   annotation->set_loc(call->loc());
   if (target == kMoveToHost && call->sharding() != nullptr)
-    annotation->mutable_extras().sharding = *call->sharding();
+    annotation->set_sharding(*call->sharding());
   computation.Replace(call, annotation);
 }
 

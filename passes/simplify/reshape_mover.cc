@@ -169,7 +169,7 @@ class Rearranges {
       operands.push_back(Undo(builder, operand, rearrange));
     const Shape shape = rearrange.operand(0)->shape().WithElementType(op->shape().element_type());
     Instruction* moved = computation_.AddClone(*op, shape, operands);
-    moved->mutable_extras().sharding.reset();
+    moved->clear_sharding();
     moved->set_loc(op->loc());
     builder.set_origin(op);
     Instruction* result =

@@ -11,7 +11,7 @@ namespace {
 // `replacement` with the sharding of `old` where it has none; null if theirs differ.
 Instruction* WithShardingOf(const Instruction& old, Instruction* replacement) {
   if (old.sharding() == nullptr) return replacement;
-  if (replacement->sharding() == nullptr) replacement->mutable_extras().sharding = *old.sharding();
+  if (replacement->sharding() == nullptr) replacement->set_sharding(*old.sharding());
   return *replacement->sharding() == *old.sharding() ? replacement : nullptr;
 }
 

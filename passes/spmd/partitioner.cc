@@ -78,7 +78,7 @@ const std::string& ModulePartitioner::RecoveryOf(const Placement* placement, Sha
            Module& module = tile->module();
            module.config().replica_count = state_.replicas();
            module.config().num_partitions = state_.partitions();
-           if (sharding != nullptr) tile->mutable_extras().sharding = Sharding::Of(*sharding);
+           if (sharding != nullptr) tile->set_sharding(Sharding::Of(*sharding));
            SpmdState state(module, state_.partitions());
            SpmdCode code(tile->parent(), state);
            return Move(code, tile, whole, *placement, placement->AllWhole(whole.rank()));
@@ -151,7 +151,7 @@ Instruction* Partitioner::Clone(const Instruction& old, Shape shape,
 }
 
 void Partitioner::ForgetWhole(Instruction* part, const Instruction& old) {
-  if (part->sharding() != nullptr) part->mutable_extras().sharding.reset();
+  part->clear_sharding();
   if (!Compatible(part->shape(), old.shape())) SetOrigin(part, nullptr);
 }
 

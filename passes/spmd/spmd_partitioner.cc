@@ -85,7 +85,7 @@ void ReplaceEntry(Module& module, Computation& made, int64_t partitions) {
   for (Instruction* parameter : old.parameters()) {
     Instruction* now = made.parameter(static_cast<int>(parameter->parameter_number()));
     parameters.push_back(ShardingOf(*parameter, partitions));
-    if (parameter->sharding() != nullptr) now->mutable_extras().sharding = parameters.back();
+    if (parameter->sharding() != nullptr) now->set_sharding(parameters.back());
     module.MoveName(*parameter, now);
   }
   module.ReplaceEntry(&made);

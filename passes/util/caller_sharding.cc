@@ -17,7 +17,7 @@ void DropShardingThatCallersContradict(Computation& computation) {
            (contradicts(*site.caller) ||
             absl::c_any_of(others, [&](const Instruction* other) { return contradicts(*other); }));
   });
-  if (is_contradicted) root.mutable_extras().sharding.reset();
+  if (is_contradicted) root.clear_sharding();
 }
 
 void SetRoot(Instruction& root) {

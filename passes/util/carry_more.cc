@@ -36,7 +36,7 @@ void WidenSharding(Instruction* state, Shape wide) {
   if (state->sharding() == nullptr || !state->sharding()->is_tuple) return;
   std::vector<Sharding::Leaf> leaves = state->sharding()->leaves;
   leaves.resize(static_cast<size_t>(LeafCount(wide)), Sharding::Replicated().leaves[0]);
-  state->mutable_extras().sharding = Sharding::Tuple(std::move(leaves));
+  state->set_sharding(Sharding::Tuple(std::move(leaves)));
 }
 
 Instruction* TuplePrefix(Builder& builder, Instruction* tuple, int64_t count) {

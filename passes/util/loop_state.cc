@@ -202,7 +202,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
         elements.push_back(change.next(builder, state, old_next, static_cast<int64_t>(k)));
       Instruction* new_root = builder.Tuple(elements);
       if (root->sharding() != nullptr) {
-        new_root->mutable_extras().sharding = *root->sharding();
+        new_root->set_sharding(*root->sharding());
         UpdateExtras(new_root, change);
       }
       computation->set_root(new_root);

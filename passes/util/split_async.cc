@@ -20,7 +20,7 @@ Computation* AsyncComputationOf(const Instruction& instruction) {
 void ReplaceByPair(Instruction* whole, Instruction* start, Instruction* done, uint32_t first_new) {
   start->CopyExtrasFrom(*whole);
   if (!(start->shape() == whole->shape())) {
-    start->mutable_extras().sharding.reset();
+    start->clear_sharding();
     start->mutable_extras().origin.reset();
   }
   const std::vector<Instruction*> before(whole->control_predecessors().begin(),

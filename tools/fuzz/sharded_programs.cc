@@ -107,7 +107,7 @@ Instruction* AddMarker(std::string_view target, Instruction* operand, TiledShard
   Instruction* operands[] = {operand};
   Instruction* marker = operand->parent()->Add(Opcode::kCustomCall, operand->shape(), operands,
                                                AttrsPtr::Make(std::move(attrs)));
-  marker->mutable_extras().sharding = Sharding::Of(std::move(sharding));
+  marker->set_sharding(Sharding::Of(std::move(sharding)));
   return marker;
 }
 
@@ -174,7 +174,7 @@ std::string RandomShardedProgram(FuzzRandom& random) {
       const RandomMesh& own = is_border && mesh.manual >= 0 ? around : mesh;
       // A result that is given in a region does not leave it.
       if (instruction == computation->root() && mesh.manual >= 0) continue;
-      instruction->mutable_extras().sharding = RandomSharding(instruction->shape(), own, random);
+      instruction->set_sharding(RandomSharding(instruction->shape(), own, random));
     }
   }
   if (mesh.manual >= 0) EnterRegion(entry, mesh, random);

@@ -15,7 +15,7 @@ constexpr Part kParts[] = {
     {"metadata", [](Instruction& i) { i.mutable_extras().metadata = {}; }},
     {"stack-frames", [](Instruction& i) { i.mutable_extras().metadata.stack_frame_id = 0; }},
     {"backend-config", [](Instruction& i) { i.mutable_extras().backend_config = {}; }},
-    {"sharding", [](Instruction& i) { i.mutable_extras().sharding = {}; }},
+    {"sharding", [](Instruction& i) { i.set_sharding({}); }},
     {"frontend-attributes", [](Instruction& i) { i.mutable_extras().frontend_attributes = {}; }},
     {"original-value", [](Instruction& i) { i.mutable_extras().origin = {}; }},
     {"statistics", [](Instruction& i) { i.mutable_extras().statistics = {}; }},

@@ -68,8 +68,8 @@ void DivideFedResults(Module& module, const std::vector<BufferPlan::Feed>& feeds
     outputs[feed.output].sharding = inputs[feed.input].sharding;
   std::vector<Sharding::Leaf> leaves;
   for (const DividedLeaf& output : outputs) leaves.push_back(output.sharding);
-  root.mutable_extras().sharding = root.shape().IsTuple() ? Sharding::Tuple(std::move(leaves))
-                                                          : Sharding::Of(std::move(leaves[0]));
+  root.set_sharding(root.shape().IsTuple() ? Sharding::Tuple(std::move(leaves))
+                                           : Sharding::Of(std::move(leaves[0])));
 }
 
 // Over how many devices the shardings of a value are; 0: they do not say.
