@@ -9,7 +9,6 @@
 #include "backends/llvm/value.h"
 
 namespace hlo {
-namespace {
 
 // A function of lib/math on elements of one type, in all forms.
 struct RareFunction {
@@ -18,6 +17,8 @@ struct RareFunction {
   llvm::Value* (*emit)(llvm::IRBuilderBase& b, llvm::Value* x);
   void (*run)(void* values, int count);
 };
+
+namespace {
 
 template <class T, class Function>
 constexpr RareFunction FunctionOn() {

@@ -110,7 +110,8 @@ Instruction* CopyAdder::Rebuild(Instruction* value, bool may_reuse, const std::v
     const bool any = std::find(wanted.begin() + static_cast<int64_t>(first),
                                wanted.begin() + static_cast<int64_t>(end),
                                true) != wanted.begin() + static_cast<int64_t>(end);
-    if (any) return RebuildTuple(value, may_reuse, wanted, copies);
+    // What is under way has one reader, its done.
+    if (any && !IsStart(*value)) return RebuildTuple(value, may_reuse, wanted, copies);
     copies.by_leaf.resize(end, nullptr);
     return value;
   }
@@ -372,7 +373,8 @@ void CopyAdder::AddForEntryAliases() {
   entry->set_root(copies.value);
   Place(entry, nullptr, false, copies, CopiesOf(copies));
   for (const auto& [to, copy] : given) {
-    if (copy != nullptr) copies.by_leaf[to]->AddControlPredecessor(copy);
+    Instruction* const result = copies.by_leaf[to];
+    if (copy != nullptr && result != nullptr) result->AddControlPredecessor(copy);
   }
 }
 

@@ -159,7 +159,8 @@ bool OnlyElementsRead(const Instruction& tuple) {
 }
 
 bool MayPassBy(const Instruction& tuple, const Instruction& element) {
-  return !HasOneReader(element) || OnlyElementsRead(tuple);  // the latter walks over all uses
+  // The latter walks over all uses. Control edges keep the tuple.
+  return !HasOneReader(element) || (!tuple.has_control_edges() && OnlyElementsRead(tuple));
 }
 
 bool IsParameterElement(const Instruction& value, int64_t i) {

@@ -73,8 +73,6 @@ constexpr Exemption kExemptions[] = {
     {"", NamesAbsentDevices},
     {"", DeclaresTrips},
     {"all-reduce", CombinesInOtherTypes},
-    // It draws XLA's numbers, which are others than the interpreter's.
-    {"rng-expander", Anywhere},
     // As XLA's, they round the sums of the first of two reductions.
     {"reduction-splitter", ReducesNarrowFloats},
     {"tree_reduction_rewriter", ReducesNarrowFloats},

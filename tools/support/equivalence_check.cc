@@ -5,6 +5,7 @@
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "passes/registry.h"
+#include "tools/support/other_numbers.h"
 
 namespace hlo {
 
@@ -20,6 +21,7 @@ void EquivalenceCheck::AddTo(Instrumentation& instrumentation) {
 
 void EquivalenceCheck::Start() {
   passes_ = compared_ = 0;
+  drawn_by_.clear();
   runs_.reset();
   why_not_.clear();
 }
@@ -27,18 +29,25 @@ void EquivalenceCheck::Start() {
 absl::Status EquivalenceCheck::AfterPass(const PipelineItem& pass, const Module& module,
                                          bool changed) {
   if (!changed || !why_not_.empty()) return absl::OkStatus();
-  if (!runs_) {
-    absl::StatusOr<ReferenceRuns> runs = ReferenceRuns::Make(*before_, options_);
-    if (!runs.ok()) {
-      why_not_ =
-          fmt::format("the module cannot be run: {}", DiagnosticsOf(runs.status()).front().message);
-      if (absl::IsResourceExhausted(runs.status()))
-        why_not_ += "; --max-loop-iterations=N allows more";
-      return absl::OkStatus();
-    }
-    runs_ = *std::move(runs);
+  // What follows is compared with the module that has the other numbers.
+  if (DrawsOtherNumbers(pass, *before_)) {
+    drawn_by_ = pass.name;
+    runs_.reset();
+    return absl::OkStatus();
   }
-  return Compare(pass, module);
+  if (!runs_) Run(*before_);
+  return runs_ ? Compare(pass, module) : absl::OkStatus();
+}
+
+void EquivalenceCheck::Run(const Module& module) {
+  absl::StatusOr<ReferenceRuns> runs = ReferenceRuns::Make(module, options_);
+  if (runs.ok()) {
+    runs_ = *std::move(runs);
+    return;
+  }
+  why_not_ =
+      fmt::format("the module cannot be run: {}", DiagnosticsOf(runs.status()).front().message);
+  if (absl::IsResourceExhausted(runs.status())) why_not_ += "; --max-loop-iterations=N allows more";
 }
 
 absl::Status EquivalenceCheck::Compare(const PipelineItem& pass, const Module& module) {
@@ -75,6 +84,8 @@ std::string EquivalenceCheck::Report() const {
   }
   if (const auto [nans, all] = runs_ ? runs_->CountNans() : std::pair<int64_t, int64_t>(); nans > 0)
     out += fmt::format(" ({} of {} values are NaN)", nans, all);
+  if (!drawn_by_.empty())
+    out += fmt::format("; not compared: `{}`, whose random numbers are others", drawn_by_);
   if (!why_not_.empty()) out += "; not checked: " + why_not_;
   return out;
 }

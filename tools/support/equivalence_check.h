@@ -30,6 +30,8 @@ class EquivalenceCheck {
  private:
   absl::Status AfterPass(const PipelineItem& pass, const Module& module, bool changed);
 
+  // Sets `runs_`, or `why_not_`.
+  void Run(const Module& module);
   absl::Status Compare(const PipelineItem& pass, const Module& module);
 
   EquivalenceOptions options_;
@@ -37,6 +39,7 @@ class EquivalenceCheck {
   std::unique_ptr<Module> before_;  // the pass that is running
   int64_t passes_ = 0;
   int64_t compared_ = 0;
+  std::string drawn_by_;  // a pass that makes other random numbers; "": none
   std::string why_not_;
 };
 
