@@ -11,6 +11,7 @@
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_executable.h"
 #include "backends/gpu/gpu_thunks.h"
+#include "backends/gpu/kernel_tuner.h"
 #include "backends/gpu/library/kernel_choices.h"
 #include "backends/gpu/library/nccl_communicator.h"
 #include "backends/gpu/nvptx/assembler.h"
@@ -127,7 +128,8 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
 
 // What the two platforms do before they differ.
 absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions& options,
-                                            const gpu::MakeLibrary& library, CompileStats& stats) {
+                                            const gpu::MakeLibrary& library,
+                                            gpu::KernelTuner* tuner, CompileStats& stats) {
   RETURN_IF_ERROR(gpu::CheckTarget(TargetOf(options)));
   if (!options.gpu.autotune_file.empty())
     RETURN_IF_ERROR(gpu::KernelChoices::Check(options.gpu.autotune_file));
@@ -137,7 +139,7 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
   }
   RETURN_IF_ERROR(RunPlatformPasses(FindPlatform("gpu")->pipeline, module, options, stats));
   const Stopwatch codegen;
-  ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options, library));
+  ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options, library, tuner));
   if (options.start && options.start->stage == EmitStage::kLlvm)
     RETURN_IF_ERROR(gpu::ReplaceKernels(*options.start, program.kernels));
   RETURN_IF_ERROR(ShowKernels(program, options));
@@ -160,8 +162,9 @@ class GpuBackend : public Backend {
       ASSIGN_OR_RETURN(devices, OpenDevices(*module, own));
     }
     if (own.gpu.multiprocessors == 0) own.gpu.multiprocessors = MultiprocessorsOf(TargetOf(own));
+    const std::shared_ptr<gpu::KernelTuner> tuner = Tuner(devices.all, own);
     ASSIGN_OR_RETURN(gpu::Program program,
-                     CompileProgram(*module, own, Library(devices.all, own), stats));
+                     CompileProgram(*module, own, Library(devices.all, own), tuner.get(), stats));
     if (devices.all.empty()) {
       return std::unique_ptr<Executable>(new TextsOnly(
           std::move(module), stats, std::move(program.buffers), program.scratch_bytes));
@@ -184,6 +187,11 @@ class GpuBackend : public Backend {
   // For large products on devices that are open; none: no program is run.
   virtual gpu::MakeLibrary Library(const Devices& /*devices*/,
                                    const CompileOptions& /*options*/) const {
+    return nullptr;
+  }
+  // Chooses among kernels of our own, if that is asked for.
+  virtual std::shared_ptr<gpu::KernelTuner> Tuner(const Devices& /*devices*/,
+                                                  const CompileOptions& /*options*/) const {
     return nullptr;
   }
   // May choose what `options` leave open.
@@ -275,6 +283,25 @@ class CudaBackend final : public GpuBackend {
       if (own == nullptr) own = gpu::TimedLibrary(*library, device, file).value_or(*library);
       return own;
     };
+  }
+
+  std::shared_ptr<gpu::KernelTuner> Tuner(const Devices& devices,
+                                          const CompileOptions& options) const override {
+    const std::string& file = options.gpu.autotune_file;
+    if (devices.size() != 1 || options.start || !(options.gpu.autotune || !file.empty()))
+      return nullptr;
+    // One for each file and target: what has been timed is not timed again.
+    static std::mutex mutex;
+    static std::map<std::pair<std::string, std::string>, std::shared_ptr<gpu::KernelTuner>> tuners;
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::shared_ptr<gpu::KernelTuner>& own = tuners[{file, options.gpu.target}];
+    const auto compile = [ptx = PtxOptionsOf(options),
+                          threads = options.threads](absl::Span<const gpu::UniqueKernel> kernels) {
+      return gpu::CompileKernels(kernels, ptx, threads);
+    };
+    if (own == nullptr)
+      own = gpu::MakeKernelTuner(devices.front(), compile, file).value_or(nullptr);
+    return own;
   }
 
   // The newest target we know that runs on all of them.

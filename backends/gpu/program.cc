@@ -8,6 +8,7 @@
 #include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/host_thunk.h"
 #include "backends/gpu/kernel_names.h"
+#include "backends/gpu/kernel_tuner.h"
 #include "backends/gpu/library/collective_plan.h"
 #include "backends/gpu/one_block_thunks.h"
 #include "backends/gpu/product_thunk.h"
@@ -24,8 +25,11 @@ namespace {
 
 class GpuProgramEmitter final : public ProgramEmitter {
  public:
-  GpuProgramEmitter(Module& module, const CompileOptions& options, const MakeLibrary& library)
-      : ProgramEmitter(*FindFusionTarget("gpu"), module, options), make_library_(library) {
+  GpuProgramEmitter(Module& module, const CompileOptions& options, const MakeLibrary& library,
+                    KernelTuner* tuner)
+      : ProgramEmitter(*FindFusionTarget("gpu"), module, options),
+        make_library_(library),
+        tuner_(tuner) {
     program_.seed = options.seed;
     program_.overlap = options.gpu.overlap;
   }
@@ -77,13 +81,23 @@ class GpuProgramEmitter final : public ProgramEmitter {
     ThreadPool pool(options_.threads);
     pool.ParallelForDynamic(std::ssize(plans_), [this](int64_t i, int /*worker*/) {
       Planned& planned = plans_[static_cast<size_t>(i)];
-      FamilyOptions family;
-      family.shared = SharedPairs(*planned.instruction, buffers());
-      family.tf32 = options_.gpu.tf32;
-      family.multiprocessors = options_.gpu.multiprocessors;
-      planned.plan = EmitInstruction(*planned.instruction, family);
+      planned.plan = EmitInstruction(*planned.instruction, OptionsFor(*planned.instruction));
     });
+    // One after the other: they are timed.
+    for (Planned& planned : plans_) {
+      if (tuner_ == nullptr || !planned.plan.ok()) continue;
+      planned.plan = tuner_->Fastest(*planned.instruction, OptionsFor(*planned.instruction),
+                                     *std::move(planned.plan));
+    }
     return absl::OkStatus();
+  }
+
+  FamilyOptions OptionsFor(const Instruction& instruction) {
+    FamilyOptions family;
+    family.shared = SharedPairs(instruction, buffers());
+    family.tf32 = options_.gpu.tf32;
+    family.multiprocessors = options_.gpu.multiprocessors;
+    return family;
   }
 
   absl::StatusOr<bool> EmitLoop(const Instruction& loop, ThunkList& thunks) override {
@@ -179,6 +193,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
   }
 
   const MakeLibrary& make_library_;
+  KernelTuner* const tuner_;
   bool asked_for_library_ = false;
   Program program_;
   OneBlockMerger merger_{program_};
@@ -197,8 +212,8 @@ class GpuProgramEmitter final : public ProgramEmitter {
 }  // namespace
 
 absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options,
-                                    const MakeLibrary& library) {
-  return GpuProgramEmitter(module, options, library).Run();
+                                    const MakeLibrary& library, KernelTuner* tuner) {
+  return GpuProgramEmitter(module, options, library, tuner).Run();
 }
 
 }  // namespace hlo::gpu

@@ -13,6 +13,8 @@
 
 namespace hlo::gpu {
 
+class KernelTuner;  // kernel_tuner.h
+
 struct Program : CompiledProgram {
   std::vector<UniqueKernel> kernels;
   std::vector<DeviceCode> given;                   // one kernel each, as the module has it
@@ -25,9 +27,11 @@ struct Program : CompiledProgram {
 
 // Emits every instruction of the entry and of what it runs. What no kernel family takes is refused,
 // all such places of the module at once. `library` is called when a product is large enough for
-// one; null, or where it gives none: all products are kernels.
+// one; null, or where it gives none: all products are kernels. `tuner`, if there is one, chooses
+// among the ways that kernels have to do the same.
 using MakeLibrary = std::function<std::shared_ptr<const ProductLibrary>()>;
 absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options,
-                                    const MakeLibrary& library = nullptr);
+                                    const MakeLibrary& library = nullptr,
+                                    KernelTuner* tuner = nullptr);
 
 }  // namespace hlo::gpu

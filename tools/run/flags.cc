@@ -119,7 +119,7 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("gpu-overlap", &o.gpu.overlap,
             "GPU: a kernel is made ready while the one before it ends");
   flags.Add("gpu-autotune", &o.gpu.autotune,
-            "GPU: time the kernels that a library has for a product, take the fastest");
+            "GPU: time the kernels that a library and we have for a product, take the fastest");
   flags.Add("gpu-autotune-file", &o.gpu.autotune_file, V::Some(), "FILE",
             "the same; what is found is read from and kept in FILE");
   flags.Add("gpu-sim-seed", &o.gpu.sim_seed, V::From(0), "N",

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/cleanup/cleanup.h"
+#include "backends/gpu/library/fastest.h"
 #include "backends/gpu/library/kernel_choices.h"
 #include "backends/gpu/library/product_library.h"
 #include "lib/support/round.h"
@@ -13,8 +14,7 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int kMostPlans = 8;
-constexpr int kRuns = 3;            // of each, after one that is not timed
-constexpr double kWorthIt = 0.967;  // of the time of the library's own choice
+constexpr int kRuns = 3;  // of each
 
 // Equal ones take the same kernels.
 std::string TextOf(const LibraryProduct& p, bool cut) {
@@ -114,29 +114,11 @@ class Timed final : public ProductLibrary {
       stream->Synchronize().IgnoreError();
       device_->Free(memory).IgnoreError();
     };
-    // Small numbers, not zeros, which some circuits multiply faster.
-    constexpr uint8_t kPattern = 0x3c;
-    RETURN_IF_ERROR(stream->Fill(memory, kPattern, lhs + rhs));
+    RETURN_IF_ERROR(FillWithNumbers(*stream, memory, lhs + rhs));
     const auto at = [&](int64_t offset) { return memory + static_cast<DevicePtr>(offset); };
-    size_t best = 0;
-    double best_time = 0;
-    for (size_t i = 0; i < plans.size(); ++i) {
-      const auto run = [&] {
-        return plans[i]->Run(*stream, at(0), at(lhs), at(lhs + rhs), at(lhs + rhs + result));
-      };
-      absl::StatusOr<int64_t> least = stream->Time(run);
-      for (int n = 0; n < kRuns && least.ok(); ++n) {
-        const absl::StatusOr<int64_t> time = stream->Time(run);
-        least = !time.ok() || n == 0 ? time : std::min(*least, *time);
-      }
-      if (!least.ok()) continue;  // a kernel that cannot be launched
-      const double time = static_cast<double>(*least) / (i == 0 ? 1 : kWorthIt);
-      if (best_time == 0 || time < best_time) {
-        best = i;
-        best_time = time;
-      }
-    }
-    return best;
+    return FastestOf(*stream, plans.size(), kRuns, [&](size_t i) {
+      return plans[i]->Run(*stream, at(0), at(lhs), at(lhs + rhs), at(lhs + rhs + result));
+    });
   }
 
   std::shared_ptr<const ProductLibrary> library_;

@@ -19,6 +19,8 @@ struct FamilyOptions {
   BufferPairs shared;
   int multiprocessors = 0;  // of the device, to share work among; whoever plans kernels says it
   bool tf32 = false;        // GpuOptions::tf32
+  // Which of KernelPlan::choices.
+  int choice = 0;
 };
 
 struct PlanStep {
@@ -44,6 +46,9 @@ struct KernelPlan {
   std::vector<std::string> kernels;  // as bitcode (UniqueKernel)
   std::vector<PlanStep> steps;
   std::vector<int64_t> scratch;  // bytes of each scratch buffer
+  // The ways there are to do the same, by name, first the one that is taken where nothing is timed.
+  // Sums may be rounded differently. Empty: this one.
+  std::vector<std::string> choices;
 };
 
 }  // namespace hlo::gpu

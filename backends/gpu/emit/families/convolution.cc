@@ -203,6 +203,7 @@ class ConvEmission {
                              request.sizes);
     request.sum_type = ProductSum::TypeFor(type);
     request.multiprocessors = options_.multiprocessors;
+    request.choice = options_.choice;
     request.factor_bits = BitWidth(input_.shape().element_type());
     request.small_tiles = IsComplex(type);
     request.large_tiles = BitWidth(type) <= 32;

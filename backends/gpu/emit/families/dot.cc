@@ -173,6 +173,7 @@ class DotEmission {
     request.small_tiles = IsComplex(type);
     request.large_tiles = BitWidth(type) <= 32;
     request.multiprocessors = options_.multiprocessors;
+    request.choice = options_.choice;
     request.sum = [this, &left, &right](GpuFusionEmitter& emitter) {
       return ProductSum(emitter, left.type, right.type, dot_.shape().element_type());
     };

@@ -1,6 +1,7 @@
 #include "backends/gpu/emit/families/gemm.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -128,32 +129,87 @@ absl::Status AddSumOfParts(const GpuFrame& frame, const GemmRequest& request,
 
 // ---- tiles ----
 
-absl::Status AddGemm(const GpuFrame& whole_frame, const GemmRequest& request, KernelPlan& plan) {
+namespace {
+
+// How a product is shared among blocks.
+struct BlockTiling {
+  MmaTile mma;    // of tensor cores, else
+  SimtTile simt;  // of threads
+  TileGrid grid;
+  int64_t parts = 1;  // blocks that share the depth of a tile
+  std::string Name() const { return fmt::format("tiles of {}, {} parts", grid.size, parts); }
+};
+
+TileGrid GridOf(const GemmSizes& sizes, int size) {
+  return {size, CeilDiv(sizes.rows, size), CeilDiv(sizes.columns, size)};
+}
+
+template <class Tile>
+BlockTiling BlockTilingOf(const GemmRequest& request, const Tile& tile) {
+  BlockTiling tiling;
+  if constexpr (std::is_same_v<Tile, MmaTile>) tiling.mma = tile;
+  if constexpr (std::is_same_v<Tile, SimtTile>) tiling.simt = tile;
+  tiling.grid = GridOf(request.sizes, tile.size);
+  tiling.parts = PartsFor(request, request.sizes.batch * tiling.grid.tiles());
+  return tiling;
+}
+
+// Those that the product may have, first the one that seems best: large tiles where they fill the
+// multiprocessors.
+std::vector<BlockTiling> BlockTilingsOf(const GemmRequest& request) {
+  constexpr size_t kMost = 5;
   const GemmSizes& sizes = request.sizes;
-  // Large tiles where they fill the multiprocessors.
-  const auto grid_of = [&](int size) {
-    return TileGrid{size, CeilDiv(sizes.rows, size), CeilDiv(sizes.columns, size)};
-  };
   const auto fill = [&](int size) {
-    return sizes.batch * grid_of(size).tiles() >= int64_t{3} * request.multiprocessors / 4;
+    return sizes.batch * GridOf(sizes, size).tiles() >= int64_t{3} * request.multiprocessors / 4;
   };
   const int64_t least = std::min(sizes.rows, sizes.columns);
-  // Factors that are rounded on the way to a tile take registers.
-  const bool as_they_are = request.mma != MmaKind::kBf16 || request.factor_bits == 16;
-  const MmaTile mma = as_they_are && least > kSmallMmaTile.size && fill(kLargeMmaTile.size)
-                          ? kLargeMmaTile
-                          : kSmallMmaTile;
-  const SimtTile simt =
-      least > kLargeSimtTile.size && request.large_tiles && fill(kLargestSimtTile.size)
-          ? kLargestSimtTile
-      : least > kSmallSimtTile.size && !request.small_tiles ? kLargeSimtTile
-                                                            : kSmallSimtTile;
+  // Whether larger tiles than those of `size` are not mostly empty.
+  const auto has_more_than = [least](int size) { return least > size; };
+  std::vector<BlockTiling> tilings;
+  const auto add = [&](const auto& tile, bool is_best) {
+    const BlockTiling tiling = BlockTilingOf(request, tile);
+    tilings.insert(is_best ? tilings.begin() : tilings.end(), tiling);
+  };
+  if (request.mma) {
+    // Factors that are rounded on the way to a tile take registers.
+    const bool as_they_are = request.mma != MmaKind::kBf16 || request.factor_bits == 16;
+    add(kSmallMmaTile, true);
+    if (as_they_are && has_more_than(kSmallMmaTile.size))
+      add(kLargeMmaTile, fill(kLargeMmaTile.size));
+  } else {
+    add(kSmallSimtTile, true);
+    if (has_more_than(kSmallSimtTile.size) && !request.small_tiles) {
+      add(kLargeSimtTile, true);
+      if (has_more_than(kLargeSimtTile.size) && request.large_tiles)
+        add(kLargestSimtTile, fill(kLargestSimtTile.size));
+    }
+  }
+  // Half as many parts, and no parts.
+  BlockTiling fewer = tilings.front();
+  for (const int64_t parts : {fewer.parts / 2, int64_t{1}}) {
+    if (parts < 1 || parts >= fewer.parts) continue;
+    fewer.parts = CeilDiv(sizes.depth, ShareOf(sizes.depth, parts));
+    tilings.push_back(fewer);
+  }
+  tilings.resize(std::min(tilings.size(), kMost));
+  return tilings;
+}
+
+}  // namespace
+
+absl::Status AddGemm(const GpuFrame& whole_frame, const GemmRequest& request, KernelPlan& plan) {
+  const GemmSizes& sizes = request.sizes;
+  const std::vector<BlockTiling> tilings = BlockTilingsOf(request);
+  for (const BlockTiling& tiling : tilings) plan.choices.push_back(tiling.Name());
+  RET_CHECK(request.choice < std::ssize(tilings), "a product has {} choices", tilings.size());
+  const BlockTiling& tiling = tilings[static_cast<size_t>(request.choice)];
+  const MmaTile& mma = tiling.mma;
+  const SimtTile& simt = tiling.simt;
   const int threads = request.mma ? mma.threads() : simt.threads();
-  const TileGrid grid = grid_of(request.mma ? mma.size : simt.size);
+  const TileGrid& grid = tiling.grid;
   GpuFrame frame = whole_frame;
   DepthParts parts;
-  if (const int64_t wanted = PartsFor(request, sizes.batch * grid.tiles()); wanted > 1)
-    parts = AddDepthParts(frame, request, wanted, plan);
+  if (tiling.parts > 1) parts = AddDepthParts(frame, request, tiling.parts, plan);
   const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
     // Tiles that are not full ask where they end, which takes registers.
     const bool is_whole = sizes.rows % grid.size == 0 && sizes.columns % grid.size == 0;

@@ -65,6 +65,7 @@ struct GemmRequest {
   // Of the kernels without: sums that take many registers, or few.
   bool small_tiles = false, large_tiles = false;
   int multiprocessors = 0;
+  int choice = 0;  // FamilyOptions::choice
   MakeSum sum;
   MakeGemm make;
 };
@@ -72,7 +73,8 @@ struct GemmRequest {
 bool IsNarrow(const GemmRequest& request);
 absl::Status AddNarrowGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan);
 // Adds the kernels and their launches. Where the result has few tiles and much depth, blocks share
-// the depth of a tile, and a second kernel adds up what they have, in order.
+// the depth of a tile, and a second kernel adds up what they have, in order. The choices of the
+// plan are sizes of tiles and numbers of such blocks.
 absl::Status AddGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan);
 
 // ---- inside the above ----
@@ -101,12 +103,12 @@ struct GemmTile {
 inline constexpr int64_t kDepthStep = 32;  // a multiple of what the kernels take at a time
 // Threads and shared memory of the kernels.
 struct SimtTile {
-  int size, depth, per_thread;
+  int size = 0, depth = 0, per_thread = 1;
   int threads() const { return size / per_thread * (size / per_thread); }
 };
 struct MmaTile {
-  int size;  // rows, and columns
-  int warps_by_row, warps_by_column;
+  int size = 0;  // rows, and columns
+  int warps_by_row = 0, warps_by_column = 0;
   int threads() const { return warps_by_row * warps_by_column * kWarpSize; }
 };
 absl::Status EmitSimtGemm(GpuFusionEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
