@@ -10,6 +10,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ops/async_pairs.h"
 #include "passes/util/frontend_attribute.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -111,7 +112,8 @@ Instruction* CopyAdder::Rebuild(Instruction* value, bool may_reuse, const std::v
                                wanted.begin() + static_cast<int64_t>(end),
                                true) != wanted.begin() + static_cast<int64_t>(end);
     // What is under way has one reader, its done.
-    if (any && !IsStart(*value)) return RebuildTuple(value, may_reuse, wanted, copies);
+    if (any && !IsStart(*ThroughTuples(value)))
+      return RebuildTuple(value, may_reuse, wanted, copies);
     copies.by_leaf.resize(end, nullptr);
     return value;
   }
@@ -133,13 +135,9 @@ Instruction* CopyAdder::RebuildTuple(Instruction* value, bool may_reuse,
   builder.set_origin(value);
   std::vector<Instruction*> elements;
   for (int i = 0; i < value->shape().element_count_of_tuple(); ++i) {
-    Instruction* element;
-    if (is_tuple) {
-      element = value->operand(i);
-    } else {
-      element = builder.GetTupleElement(value, i);
-      copies.elements.push_back(element);
-    }
+    // What is under way has one reader: `value`, where that stays.
+    Instruction* const element = reuses ? value->operand(i) : ReadElement(builder, value, i);
+    if (!is_tuple || element != value->operand(i)) copies.elements.push_back(element);
     elements.push_back(Rebuild(element, reuses, wanted, copies));
   }
   if (!reuses) {

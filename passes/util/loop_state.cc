@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/algorithm/container.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 #include "lib/types/shape_limits.h"
@@ -158,9 +159,18 @@ bool OnlyElementsRead(const Instruction& tuple) {
                      [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
 }
 
+// Whether one get-tuple-element takes `element` out of the tuple.
+static bool IsTakenOnce(const Instruction& tuple, const Instruction& element) {
+  const auto takes = [&](const Use& use) {
+    return tuple.operand(static_cast<int>(use.user->tuple_index())) == &element;
+  };
+  return absl::c_count_if(tuple.uses(), takes) == 1;
+}
+
 bool MayPassBy(const Instruction& tuple, const Instruction& element) {
-  // The latter walks over all uses. Control edges keep the tuple.
-  return !HasOneReader(element) || (!tuple.has_control_edges() && OnlyElementsRead(tuple));
+  // Control edges keep the tuple. What walks over all uses comes last.
+  return !HasOneReader(element) ||
+         (!tuple.has_control_edges() && OnlyElementsRead(tuple) && IsTakenOnce(tuple, element));
 }
 
 bool IsParameterElement(const Instruction& value, int64_t i) {

@@ -106,6 +106,8 @@ constexpr Exemption kExemptions[] = {
     {"stochastic_convert_decomposer", HoldsNarrowestFloats},
     // It multiplies by the inverse of the diagonal, which may be 0 or none.
     {"triangular_solve_expander", HoldsNarrowestFloats},
+    // As XLA's, it sums in another order, which rounds otherwise.
+    {"reduce-window-rewriter", HoldsNarrowestFloats},
     // Updates of one place are summed apart from it, rounded, and added.
     {"scatter_determinism_expander", HoldsNarrowestFloats},
     {"cublas-gemm-rewriter", AsksForRoundedOperands},
