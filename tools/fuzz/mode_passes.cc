@@ -182,7 +182,7 @@ std::string CheckPasses(std::string_view input) {
   const absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(std::string(input));
   if (!parsed.ok()) return "";
   Module& module = **parsed;
-  if (!Verify(module).ok() || IsLarge(module)) return "";
+  if (!Verify(module).ok() || IsLarge(module) || MislaysWhatIsUnderWay(module)) return "";
   const std::string passes = ChoosePasses(input);
   const absl::StatusOr<Pipeline> pipeline = ParsePipeline(passes);
   if (!pipeline.ok()) return "";

@@ -294,6 +294,41 @@ bool DeclaresSizes(const Module& module) {
   });
 }
 
+namespace {
+
+bool IsUnderWay(const Instruction& value) {
+  constexpr OpcodeSet kOthers = {Opcode::kSend, Opcode::kRecv, Opcode::kAsyncUpdate};
+  return HasTrait(value.opcode(), kAsyncStart) || kOthers.Has(value.opcode());
+}
+
+// How many read element i of a tuple.
+int ReadersOf(const Instruction& tuple, int i) {
+  int readers = 0;
+  for (const Use& use : tuple.uses()) {
+    if (use.user->opcode() == Opcode::kGetTupleElement && use.user->tuple_index() == i)
+      readers += use.user->use_count() + (use.user->is_root() ? 1 : 0);
+  }
+  return readers;
+}
+
+}  // namespace
+
+bool MislaysWhatIsUnderWay(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& loop) {
+    if (loop.opcode() != Opcode::kWhile) return false;
+    const Instruction& result = *loop.while_body()->root();
+    if (result.opcode() != Opcode::kTuple) return false;
+    for (int i = 0; i < result.operand_count(); ++i) {
+      if (!IsUnderWay(*result.operand(i))) continue;
+      const bool ends_once = loop.is_root() || ReadersOf(loop, i) == 1;
+      if (!ends_once || ReadersOf(*loop.while_body()->parameter(0), i) != 1 ||
+          loop.operand(0)->use_count() != 1)
+        return true;
+    }
+    return false;
+  });
+}
+
 bool DependsOnPlatform(const Module& module) {
   return TakesGroupSizes(module) || DeclaresSizes(module) || SortsScales(module) ||
          CombinesInOtherTypes(module) || DrawsWhereSeveralCall(module);

@@ -54,6 +54,9 @@ bool StopsBeforeEigenvalues(const Module& module);
 // A loop that says how often it runs where nothing shows that it does: passes believe it, and an
 // edit may have made it wrong.
 bool DeclaresTrips(const Module& module);
+// A loop carries what is under way, and nobody ends it, or more than one does: this is no program,
+// but a verifier does not follow what loops carry.
+bool MislaysWhatIsUnderWay(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 // Groups of collectives with devices that the module does not run on.
 bool NamesAbsentDevices(const Module& module);
