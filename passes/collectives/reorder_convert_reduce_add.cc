@@ -15,6 +15,7 @@ struct CarriedSum {
 CarriedSum SumOf(const Instruction& add, bool with_scatter) {
   CarriedSum sum;
   for (Instruction* operand : add.operands()) {
+    if (!Compatible(operand->shape(), add.shape())) return {};  // it converts itself
     if (operand->opcode() == Opcode::kConvert) sum.convert = operand;
     if (IsElementOfState(*operand)) sum.element = operand;
   }
