@@ -49,7 +49,10 @@ void CopyBody(const Computation& from, Computation* to, const ComputationMap& ca
   to->set_execution_thread(from.execution_thread());
   if (from.has_schedule()) {
     std::vector<Instruction*> sequence;
-    for (Instruction* instruction : from.schedule()) sequence.push_back(copies[instruction]);
+    // A pass that is running may have removed some; its schedules are repaired when it ends.
+    for (const Instruction* instruction : from.schedule()) {
+      if (!instruction->is_dead()) sequence.push_back(copies[instruction]);
+    }
     to->set_schedule(std::move(sequence));
   }
 }
