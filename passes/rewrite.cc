@@ -8,10 +8,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ir/control_edges.h"
 #include "lib/support/diagnostic.h"
 #include "passes/rule_names.h"
 #include "passes/util/caller_sharding.h"
-#include "passes/util/control_edges.h"
 #include "passes/util/discard.h"
 #include "passes/util/layout_copy.h"
 #include "passes/util/origins.h"

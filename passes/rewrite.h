@@ -88,7 +88,7 @@ void PassOnWork(const Instruction& from, Instruction* to);
 // frontend attributes that was built for this (its id is at least `first_new_id`) takes those of
 // `old`, and its layout; one of the same operation its name; any the origin of `old`. Control edges
 // move over; of an older replacement, which may be needed before what `old` waits for, see
-// passes/util/control_edges.h. Where a bitcast reads the layout of `old`, a copy makes it.
+// lib/ir/control_edges.h. Where a bitcast reads the layout of `old`, a copy makes it.
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id);
 
 // A pass that is a set of rules, run on every computation, callees first:

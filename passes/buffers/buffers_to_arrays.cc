@@ -1,8 +1,8 @@
 #include "passes/buffers/buffers_to_arrays.h"
 
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "lib/types/shape_limits.h"
-#include "passes/util/control_edges.h"
 
 namespace hlo {
 

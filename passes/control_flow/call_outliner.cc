@@ -156,9 +156,8 @@ class Block {
     const std::string name(FrontendAttribute(*end_, kMarkedInstruction));
     computation.Replace(end_, call);
     if (!name.empty()) computation.module().Rename(call, SanitizeName(name));
-    const std::vector<Instruction*> predecessors(begin_->control_predecessors().begin(),
-                                                 begin_->control_predecessors().end());
-    for (Instruction* predecessor : predecessors) call->AddControlPredecessor(predecessor);
+    for (Instruction* predecessor : begin_->control_predecessors())
+      call->AddControlPredecessor(predecessor);
     for (size_t i = members_.size(); i-- > 0;) {
       if (!members_[i]->is_used()) computation.Remove(members_[i]);
     }

@@ -11,6 +11,7 @@
 #include "lib/analysis/async_overlap.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "passes/util/background_calls.h"
 
 namespace hlo {
@@ -192,9 +193,7 @@ class PairMaker {
                       std::vector<Computation*>{call->to_apply()});
     RETURN_IF_ERROR(b.status());
     start->module().MoveName(*call, start);
-    const std::vector<Instruction*> earlier(call->control_predecessors().begin(),
-                                            call->control_predecessors().end());
-    for (Instruction* instruction : earlier) start->AddControlPredecessor(instruction);
+    MoveControlPredecessors(call, start);
     return start;
   }
 
@@ -205,10 +204,6 @@ class PairMaker {
         b.OpWithShape(Opcode::kAsyncDone, call->shape(), {start}, start->attrs_ptr());
     RETURN_IF_ERROR(b.status());
     done->module().Rename(done, DoneName(start->name()));
-    const std::vector<Instruction*> later(call->control_successors().begin(),
-                                          call->control_successors().end());
-    call->DropControlEdges();
-    for (Instruction* instruction : later) instruction->AddControlPredecessor(done);
     computation_.Replace(call, done);
     return done;
   }

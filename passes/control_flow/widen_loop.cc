@@ -1,5 +1,6 @@
 #include "passes/control_flow/widen_loop.h"
 
+#include "lib/ir/control_edges.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/util/origins.h"
 
@@ -79,13 +80,7 @@ absl::Status ReplaceLoop(Instruction* old, Instruction* loop,
   RETURN_IF_ERROR(builder.status());
   old->ReplaceAllUsesWith(result);
   if (old->is_root()) old->parent()->set_root(result);
-  const std::vector<Instruction*> before(old->control_predecessors().begin(),
-                                         old->control_predecessors().end());
-  const std::vector<Instruction*> after(old->control_successors().begin(),
-                                        old->control_successors().end());
-  old->DropControlEdges();
-  for (Instruction* predecessor : before) loop->AddControlPredecessor(predecessor);
-  for (Instruction* successor : after) successor->AddControlPredecessor(loop);
+  MoveControlEdges(old, loop);
   old->parent()->Remove(old);
   return absl::OkStatus();
 }

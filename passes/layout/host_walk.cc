@@ -5,8 +5,8 @@
 
 #include "lib/analysis/forwarding.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "lib/ir/entry_info.h"
-#include "passes/util/control_edges.h"
 #include "passes/util/layout_copy.h"
 
 namespace hlo {

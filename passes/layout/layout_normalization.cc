@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ir/control_edges.h"
 #include "lib/types/memory_order.h"
 #include "passes/layout/normalized_ops.h"
 #include "passes/rewrite.h"
@@ -88,6 +89,7 @@ class Normalization {
     Instruction* const normal = op->make(*old, forms_);
     Instruction* replacement = As(old->shape(), normal);
     if (normal->id() >= first_new) {
+      // It is the operation that is to run before or after others, not a bitcast of its result.
       MoveControlEdges(old, normal);
     } else if (old->has_control_edges() && replacement == normal) {
       // What was there before may have to run before its predecessors.
@@ -103,17 +105,6 @@ class Normalization {
   bool Miss(const Instruction& instruction, const Decision& reason) {
     context_.Missed(instruction, reason.reason());
     return false;
-  }
-
-  // It is the operation that is to run before or after others, not a bitcast of its result.
-  static void MoveControlEdges(Instruction* from, Instruction* to) {
-    const std::vector<Instruction*> before(from->control_predecessors().begin(),
-                                           from->control_predecessors().end());
-    const std::vector<Instruction*> after(from->control_successors().begin(),
-                                          from->control_successors().end());
-    from->DropControlEdges();
-    for (Instruction* predecessor : before) to->AddControlPredecessor(predecessor);
-    for (Instruction* successor : after) successor->AddControlPredecessor(to);
   }
 
   // `normal` as the users know it.
