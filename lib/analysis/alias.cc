@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/leaves.h"
 #include "lib/types/memory_order.h"
 
@@ -117,14 +118,8 @@ AliasSets::AliasSets(const Values& values) : sets_(values.count()) {
     }
   }
   const Computation& entry = *values.module().entry();
-  for (const InputOutputAlias& alias : values.module().config().aliases) {
-    const Instruction& parameter = *entry.parameter(static_cast<int>(alias.parameter));
-    const int64_t from = LeafNumber(parameter.shape(), alias.parameter_index);
-    const int64_t to = LeafNumber(entry.root()->shape(), alias.output);
-    if (from < 0 || to < 0) continue;
-    sets_.Unite(values.Of(parameter)[static_cast<size_t>(from)],
-                values.Of(*entry.root())[static_cast<size_t>(to)]);
-  }
+  for (const EntryAlias& alias : EntryAliases(values.module()))
+    sets_.Unite(values.Of(*alias.parameter)[alias.from], values.Of(*entry.root())[alias.to]);
 }
 
 std::string AliasSets::Mistake(const Module& module) const {

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/place_sets.h"
 #include "lib/analysis/reachability.h"
@@ -349,18 +350,15 @@ void CopyAdder::AddForEntryAliases() {
   std::vector<bool> results(static_cast<size_t>(LeafCount(entry->root()->shape())), false);
   const std::vector<bool> all = AllOf(entry->root()->shape());
   std::vector<std::pair<size_t, Instruction*>> given;  // leaf of the result, copy of the argument
+  const std::vector<EntryAlias> aliases = EntryAliases(module_);
   for (Instruction* parameter : entry->parameters()) {
     const std::vector<bool> arrays = AllOf(parameter->shape());
     std::vector<bool> wanted(arrays.size(), false);
     std::vector<std::pair<size_t, size_t>> pairs;
-    for (const InputOutputAlias& alias : module_.config().aliases) {
-      if (alias.parameter != parameter->parameter_number()) continue;
-      const int64_t from = LeafNumber(parameter->shape(), alias.parameter_index);
-      const int64_t to = LeafNumber(entry->root()->shape(), alias.output);
-      if (from < 0 || to < 0 || !arrays[static_cast<size_t>(from)] || !all[static_cast<size_t>(to)])
-        continue;
-      wanted[static_cast<size_t>(from)] = results[static_cast<size_t>(to)] = true;
-      pairs.emplace_back(from, to);
+    for (const EntryAlias& alias : aliases) {
+      if (alias.parameter != parameter || !arrays[alias.from] || !all[alias.to]) continue;
+      wanted[alias.from] = results[alias.to] = true;
+      pairs.emplace_back(alias.from, alias.to);
     }
     if (pairs.empty()) continue;
     const LeafCopies copies = CopyForUsers(parameter, wanted);
