@@ -8,6 +8,7 @@
 #include "lib/ir/computation.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
+#include "lib/types/memory_order.h"
 
 namespace hlo {
 namespace {
@@ -69,8 +70,7 @@ Decision HasYnnType(Shape shape) {
 Decision IsRowMajorArray(Shape shape) {
   if (!shape.IsArray()) return No("`{}` is no array", shape);
   if (shape.rank() > kYnnMaxRank) return No("`{}` has more than {} dimensions", shape, kYnnMaxRank);
-  const Layout* const layout = shape.layout_or_null();
-  if (layout != nullptr && !layout->IsRowMajor()) return No("`{:l}` is not row-major", shape);
+  if (!LiesRowMajor(shape)) return No("`{:l}` is not row-major", shape);
   return Yes();
 }
 

@@ -5,6 +5,7 @@
 
 #include "lib/analysis/call_graph.h"
 #include "lib/support/decision.h"
+#include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 #include "passes/gpu/layer_norm_gradient.h"
 #include "passes/gpu/layer_norm_pattern.h"
@@ -21,10 +22,6 @@ constexpr int kAmpereNorms = 8, kHopperNorms = 9;
 constexpr int64_t kBlocksOfAmpere = 32 * 128, kBlocksOfHopper = 32 * 144;
 // Arrays of the library have this many dimensions at least.
 constexpr size_t kLeastRank = 4;
-
-bool LiesRowMajor(const Instruction& x) {
-  return x.shape().WithMissingLayoutsFilled().layout().IsRowMajor();
-}
 
 ElementType ValueType(const Instruction& x) { return x.shape().element_type(); }
 
@@ -115,7 +112,7 @@ class NormRewriter {
       return No("`{}` has no features, or not always as many", norm.x->name());
     for (const Instruction* x :
          std::array<const Instruction*, 4>{norm.x, norm.scale, norm.bias, &y}) {
-      if (!LiesRowMajor(*x)) return No("`{}` is not row-major", x->name());
+      if (!LiesRowMajor(x->shape())) return No("`{}` is not row-major", x->name());
       if (!IsNormType(ValueType(*x))) return No("the library has no {}", Text(ValueType(*x)));
     }
     if (ValueType(y) != ValueType(*norm.x))
@@ -227,9 +224,10 @@ class NormRewriter {
     if (gradient.dbias != nullptr) results.push_back(gradient.dbias);
     for (const Instruction* x : results) {
       if (x->has_control_edges()) return No("`{}` has control edges", x->name());
-      if (!LiesRowMajor(*x)) return No("`{}` is not row-major", x->name());
+      if (!LiesRowMajor(x->shape())) return No("`{}` is not row-major", x->name());
     }
-    if (!LiesRowMajor(*gradient.dy)) return No("`{}` is not row-major", gradient.dy->name());
+    if (!LiesRowMajor(gradient.dy->shape()))
+      return No("`{}` is not row-major", gradient.dy->name());
     const ElementType type = ValueType(*norm.x);
     if (ValueType(dx) != type)
       return No("it is of {}, `{}` of {}", Text(ValueType(dx)), norm.x->name(), Text(type));

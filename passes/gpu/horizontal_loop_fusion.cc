@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/call_graph.h"
+#include "lib/types/memory_order.h"
 #include "passes/gpu/shared_kernels.h"
 #include "passes/layout/sub_byte_size_setter.h"
 #include "passes/rewrite.h"
@@ -32,14 +33,10 @@ Shape FirstOutput(const Instruction& loop) { return OutputsOf(loop)[0]->shape();
 ElementType TypeOf(const Instruction& loop) { return FirstOutput(loop).element_type(); }
 size_t OutputCount(const Instruction& loop) { return OutputsOf(loop).size(); }
 
-bool IsRowMajor(Shape shape) {
-  return !shape.IsArray() || !shape.has_layout() || shape.layout().IsRowMajor();
-}
-
 bool HasRowMajorLayoutsOnly(const Instruction& loop) {
-  if (!loop.IsFusion()) return IsRowMajor(loop.shape());
+  if (!loop.IsFusion()) return LiesRowMajor(loop.shape());
   return absl::c_all_of(loop.fused_computation()->instruction_vector(),
-                        [](const Instruction* i) { return IsRowMajor(i->shape()); });
+                        [](const Instruction* i) { return LiesRowMajor(i->shape()); });
 }
 
 // A loop, and nothing that stands in the way of being one of several.

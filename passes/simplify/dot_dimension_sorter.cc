@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lib/types/memory_order.h"
+
 namespace hlo {
 namespace {
 
@@ -30,11 +32,6 @@ SortBy SideToSortBy(const DimVec& lhs, const DimVec& rhs) {
   return rhs_wants && !lhs_neighbours ? SortBy::kRhs : SortBy::kNone;
 }
 
-bool LiesRowMajor(const Instruction& operand) {
-  const Layout* const layout = operand.shape().layout_or_null();
-  return layout == nullptr || layout->IsRowMajor();
-}
-
 }  // namespace
 
 absl::StatusOr<bool> DotDimensionSorter::Run(Module& module, PassContext& context) {
@@ -42,7 +39,7 @@ absl::StatusOr<bool> DotDimensionSorter::Run(Module& module, PassContext& contex
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
     for (Instruction* dot : computation->PostOrder()) {
       if (dot->opcode() != Opcode::kDot || dot->operand_count() != 2 ||
-          !LiesRowMajor(*dot->operand(0)) || !LiesRowMajor(*dot->operand(1)))
+          !LiesRowMajor(dot->operand(0)->shape()) || !LiesRowMajor(dot->operand(1)->shape()))
         continue;
       DotAttrs attrs = dot->attrs<DotAttrs>();
       DimVec &lhs = attrs.lhs_contracting_dims, &rhs = attrs.rhs_contracting_dims;
