@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
 #include "lib/ir/dense_map.h"
+#include "lib/ir/updated_operands.h"
 #include "lib/support/contains.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/index_evaluation.h"
@@ -539,12 +540,8 @@ class Fuser {
   // Whether `instruction` reads the array that the root updates: a kernel that does not only write
   // to it cannot update it in place, and the copy may be far larger than what is written.
   static bool ReadsUpdated(const Instruction& instruction, const Instruction& root) {
-    if (root.opcode() != Opcode::kDynamicUpdateSlice && root.opcode() != Opcode::kScatter)
-      return false;
-    const int updated =
-        root.opcode() == Opcode::kDynamicUpdateSlice ? 1 : (root.operand_count() - 1) / 2;
     for (const Instruction* operand : instruction.operands()) {
-      for (int k = 0; k < updated; ++k) {
+      for (int k = 0; k < UpdatedOperandCount(root); ++k) {
         if (NamedValue(operand) == NamedValue(root.operand(k))) return true;
       }
     }

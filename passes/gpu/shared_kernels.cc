@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
+#include "lib/ir/updated_operands.h"
 #include "lib/support/contains.h"
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
@@ -422,9 +423,8 @@ bool IsReadByElements(const Instruction& kernel) {
 bool UpdatesInPlace(const Instruction& kernel) {
   if (kernel.IsFusion() && !kernel.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
     return true;
-  return absl::c_any_of(OutputsOf(kernel), [](const Instruction* output) {
-    return output->opcode() == Opcode::kDynamicUpdateSlice || output->opcode() == Opcode::kScatter;
-  });
+  return absl::c_any_of(OutputsOf(kernel),
+                        [](const Instruction* output) { return UpdatedOperandCount(*output) > 0; });
 }
 
 int64_t BodySize(const Instruction& kernel) {
