@@ -4,7 +4,6 @@
 
 #include "lib/analysis/region.h"
 #include "passes/collectives/carried_sums.h"
-#include "passes/collectives/unused_collectives.h"
 
 namespace hlo {
 namespace {
@@ -60,14 +59,7 @@ constexpr Rule kTransposeRules[] = {
 
 }  // namespace
 
-ReorderReduceTranspose::ReorderReduceTranspose() : RewritePass(this, kTransposeRules) {}
-
-absl::StatusOr<bool> ReorderReduceTranspose::Run(Module& module, PassContext& context) {
-  const UnusedCollectives unused(module);
-  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
-  if (changed) unused.RemoveOthers(module);
-  return changed;
-}
+ReorderReduceTranspose::ReorderReduceTranspose() : CollectiveRewritePass(this, kTransposeRules) {}
 
 HLO_DEFINE_PASS(ReorderReduceTranspose)
 

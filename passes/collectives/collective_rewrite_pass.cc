@@ -1,4 +1,6 @@
-#include "passes/collectives/unused_collectives.h"
+#include "passes/collectives/collective_rewrite_pass.h"
+
+#include "absl/container/flat_hash_set.h"
 
 namespace hlo {
 namespace {
@@ -10,22 +12,23 @@ bool IsUnusedCollective(const Instruction& instruction) {
 
 }  // namespace
 
-UnusedCollectives::UnusedCollectives(const Module& module) {
+absl::StatusOr<bool> CollectiveRewritePass::Run(Module& module, PassContext& context) {
+  absl::flat_hash_set<const Instruction*> unused_before;  // looked up only
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (IsUnusedCollective(*instruction)) noted_.insert(instruction);
+      if (IsUnusedCollective(*instruction)) unused_before.insert(instruction);
     }
   }
-}
-
-void UnusedCollectives::RemoveOthers(Module& module) const {
+  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
+  if (!changed) return false;
   for (Computation* computation : module.computations()) {
     for (Instruction* instruction : computation->instruction_vector()) {
       if (!instruction->is_dead() && IsUnusedCollective(*instruction) &&
-          !noted_.contains(instruction))
+          !unused_before.contains(instruction))
         computation->RemoveUnused(instruction);
     }
   }
+  return true;
 }
 
 }  // namespace hlo
