@@ -66,8 +66,7 @@ class Driver {
       if (!context_.RuleEnabled(rule->name)) continue;
       const uint32_t first_new = computation_.module().id_limit();
       const uint32_t first_region = computation_.module().serial_limit();
-      Rewriter rewriter(&computation_, context_);
-      rewriter.set_origin(instruction);
+      Rewriter rewriter(&computation_, context_, instruction);
       Instruction* replacement = rule->apply(instruction, rewriter);
       if (!rewriter.status().ok()) {
         return Internal("rule `{}` on `{}`: {}", rule->name, instruction->name(),

@@ -29,8 +29,8 @@ namespace hlo {
 // builds inherits place and metadata of that instruction.
 class Rewriter final : public Builder {
  public:
-  Rewriter(Computation* computation, PassContext& context)
-      : Builder(computation), context_(context) {}
+  Rewriter(Computation* computation, PassContext& context, const Instruction* origin = nullptr)
+      : Builder(computation, origin), context_(context) {}
   Module& module() const { return computation()->module(); }
   PassContext& context() const { return context_; }
 

@@ -32,8 +32,7 @@ Instruction* ArrayOf(Instruction& call) {
   const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
   if (target == "Pin" || target == "Unpin") return call.operand(0);
   if (target != "CreateBuffer") return nullptr;
-  Builder builder(call.parent());
-  builder.set_origin(&call);
+  Builder builder(&call);
   const Shape shape = WithoutBuffers(call.shape());
   Instruction* zero = builder.Constant(Literal::Zero(shape.element_type()));
   return shape.rank() == 0

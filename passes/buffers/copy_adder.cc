@@ -117,8 +117,7 @@ Instruction* CopyAdder::Rebuild(Instruction* value, bool may_reuse, const std::v
   }
   copies.by_leaf.push_back(nullptr);
   if (!wanted[first]) return value;
-  Builder builder(value->parent());
-  builder.set_origin(value);
+  Builder builder(value);
   Instruction* const copy = builder.OpWithShape(Opcode::kCopy, value->shape(), {value});
   copies.by_leaf.back() = copy;
   copies_.push_back(copy);
@@ -129,8 +128,7 @@ Instruction* CopyAdder::RebuildTuple(Instruction* value, bool may_reuse,
                                      const std::vector<bool>& wanted, LeafCopies& copies) {
   const bool is_tuple = value->opcode() == Opcode::kTuple;
   const bool reuses = may_reuse && is_tuple && value->use_count() <= 1;
-  Builder builder(value->parent());
-  builder.set_origin(value);
+  Builder builder(value);
   std::vector<Instruction*> elements;
   for (int i = 0; i < value->shape().element_count_of_tuple(); ++i) {
     Instruction* element;

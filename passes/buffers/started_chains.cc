@@ -69,8 +69,7 @@ bool CrossesLoop(const Use& border) {
 }
 
 absl::Status WriteOut(Instruction* start) {
-  Builder b(start->parent());
-  b.set_origin(start);
+  Builder b(start);
   const Shape shape = start->shape();
   Instruction* const target = b.OpWithShape(Opcode::kCopy, shape.element(0), {start->operand(0)});
   Instruction* const context = b.ScalarConstant(shape.element(2).element_type(), 0);
@@ -107,8 +106,7 @@ absl::Status WriteOutCopiesAcrossLoops(Module& module) {
     for (Instruction* done : computation->PostOrder()) {
       if (done->opcode() != Opcode::kCopyDone || done->operand(0)->opcode() == Opcode::kCopyStart)
         continue;
-      Builder b(computation);
-      b.set_origin(done);
+      Builder b(computation, done);
       computation->Replace(done, b.GetTupleElement(done->operand(0), 0));
       RETURN_IF_ERROR(b.status());
     }

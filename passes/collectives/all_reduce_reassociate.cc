@@ -97,8 +97,7 @@ absl::StatusOr<bool> AllReduceReassociate::Reassociate(Instruction* op, PassCont
   Computation* const computation = op->parent();
   Module& module = computation->module();
   const uint32_t first_new = module.id_limit();
-  Builder builder(computation);
-  builder.set_origin(a);
+  Builder builder(computation, a);
   Instruction* combined = computation->AddClone(*op, op->shape(), op->operand_vector());
   const ElementType type = op->shape().element_type();
   Computation* combiner = type == a->shape().element_type()

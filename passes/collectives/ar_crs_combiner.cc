@@ -333,8 +333,7 @@ class ReductionJoiner {
 
   // value / number of partitions
   Instruction* Share(Instruction* value) const {
-    Rewriter b(value->parent(), context_);
-    b.set_origin(value);
+    Rewriter b(value->parent(), context_, value);
     Literal count = Literal::Filled(value->shape(), static_cast<double>(partitions_.count));
     return b.Divide(value, b.Constant(std::move(count)));
   }

@@ -52,8 +52,7 @@ Shape StartShape(const Instruction& collective, Opcode start) {
 // `generic`: as those without forms of their own, which are wrapped.
 absl::Status Split(Instruction* collective, bool generic) {
   const uint32_t first_new = collective->module().id_limit();
-  Builder b(collective->parent());
-  b.set_origin(collective);
+  Builder b(collective);
   const AsyncPair* const pair = generic ? nullptr : AsyncPairOf(collective->opcode());
   const bool is_wrapped = pair == nullptr;
   const Opcode start_opcode = is_wrapped ? Opcode::kAsyncStart : pair->start;

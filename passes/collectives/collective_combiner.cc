@@ -151,8 +151,7 @@ class Combiner {
     reachability_->Merge(chosen);
     const uint32_t first_new = computation_.module().id_limit();
     Instruction* first = chosen[0];
-    Builder builder(&computation_);
-    builder.set_origin(first);
+    Builder builder(&computation_, first);
     const std::optional<int64_t> dimension = MostFrequentDimension(chosen);
     const auto is_turned = [&](const Instruction& member) {
       return dimension && DividedDimension(member) != dimension;

@@ -79,8 +79,7 @@ absl::Status TakeFrom(const Sent& large, const Sent& small, PassContext& context
       starts[d] -= large.part.starts[d];
       limits[d] -= large.part.starts[d];
     }
-    Builder builder(&computation);
-    builder.set_origin(small.permute);
+    Builder builder(&computation, small.permute);
     value = builder.Slice(value, starts, limits, small.part.strides);
     RETURN_IF_ERROR(builder.status());
   }

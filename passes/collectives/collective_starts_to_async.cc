@@ -39,8 +39,7 @@ absl::Status MakeGeneric(Instruction* start, Instruction* done) {
   ASSIGN_OR_RETURN(Computation* const body, BodyOf(*start, done->shape()));
   std::vector<Shape> operands;
   for (const Instruction* operand : start->operands()) operands.push_back(operand->shape());
-  Builder b(&computation);
-  b.set_origin(start);
+  Builder b(&computation, start);
   Instruction* const begin = b.OpWithShape(
       Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(operands), done->shape()}),
       start->operand_vector(), AttrsPtr::Make(AsyncAttrs{}), std::vector<Computation*>{body});

@@ -42,8 +42,7 @@ Instruction* SyncOf(const Instruction& start, Shape shape) {
     if (start.metadata() != OpMetadata()) sync->set_metadata(start.metadata());
     return sync;
   }
-  Builder b(&computation);
-  b.set_origin(&start);
+  Builder b(&computation, &start);
   return b.OpWithShape(AsyncPairOf(start.opcode())->opcode, shape, start.operand_vector(),
                        start.attrs_ptr(), start.calls());
 }

@@ -132,8 +132,7 @@ class ArgumentMotion {
 
   // Inner tuples stand after outer ones.
   absl::Status ChangeTuples() {
-    Builder builder(conditional_->parent());
-    builder.set_origin(argument_);
+    Builder builder(conditional_->parent(), argument_);
     for (size_t t = tuples_.size(); t-- > 0;) {
       Tuple& tuple = tuples_[t];
       if (!tuple.changes) continue;

@@ -26,8 +26,7 @@ void RemoveMoved(Instruction* instruction) {
 
 // A new root of `branch` that holds `elements`.
 absl::Status ReturnTuple(Computation* branch, const std::vector<Instruction*>& elements) {
-  Builder builder(branch);
-  builder.set_origin(branch->root());
+  Builder builder(branch, branch->root());
   Instruction* tuple = builder.Tuple(elements);
   SetOriginOfOperands(tuple);
   branch->set_root(tuple);
@@ -165,8 +164,7 @@ class ReadersMotion {
   // What the branch returns, element by element.
   absl::Status TakeApart(Computation* branch) {
     Instruction* root = branch->root();
-    Builder builder(branch);
-    builder.set_origin(root);
+    Builder builder(branch, root);
     std::vector<Instruction*> elements;
     if (root->opcode() == Opcode::kTuple) {
       elements = root->operand_vector();
@@ -325,8 +323,7 @@ std::vector<int64_t> ConvertedElements(const Instruction& conditional, bool layo
 absl::Status MoveConvertsOutOfBranches(Instruction* conditional,
                                        const std::vector<int64_t>& elements) {
   Computation& parent = *conditional->parent();
-  Builder builder(&parent);
-  builder.set_origin(conditional);
+  Builder builder(&parent, conditional);
   if (conditional->is_root()) {
     std::vector<Instruction*> reads;
     for (int i = 0; i < conditional->shape().element_count_of_tuple(); ++i)

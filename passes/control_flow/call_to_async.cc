@@ -185,8 +185,7 @@ class PairMaker {
     MoveToThread(*call->to_apply(), attrs.async_execution_thread);
     std::vector<Shape> operands;
     for (const Instruction* operand : call->operands()) operands.push_back(operand->shape());
-    Builder b(&computation_);
-    b.set_origin(call);
+    Builder b(&computation_, call);
     Instruction* const start =
         b.OpWithShape(Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(operands), call->shape()}),
                       call->operand_vector(), AttrsPtr::Make(std::move(attrs)),
@@ -198,8 +197,7 @@ class PairMaker {
   }
 
   absl::StatusOr<Instruction*> MakeDone(Instruction* start, Instruction* call) {
-    Builder b(&computation_);
-    b.set_origin(call);
+    Builder b(&computation_, call);
     Instruction* const done =
         b.OpWithShape(Opcode::kAsyncDone, call->shape(), {start}, start->attrs_ptr());
     RETURN_IF_ERROR(b.status());

@@ -129,8 +129,7 @@ class PermuteLoop {
       copies[*it] = copy;
     }
     Instruction* const last = cluster.members.front();
-    Builder b(&body());
-    b.set_origin(cluster.permute);
+    Builder b(&body(), cluster.permute);
     Instruction* const counter = reads_[static_cast<size_t>(counter_)].front();
     Instruction* const is_first = b.Compare(
         counter, b.Constant(Literal::Scalar<int64_t>(counter->shape().element_type(), init_)),

@@ -27,8 +27,7 @@ void WrapParameter(Instruction* parameter) {
   Computation& computation = *parameter->parent();
   const Shape shape = parameter->shape();
   parameter->set_shape(Shape::Tuple({shape}));
-  Builder builder(&computation);
-  builder.set_origin(parameter);
+  Builder builder(&computation, parameter);
   Instruction* element = builder.GetTupleElement(parameter, 0);
   if (parameter->sharding() != nullptr) element->set_sharding(*parameter->sharding());
   WrapExtras(parameter);
@@ -41,8 +40,7 @@ void WrapParameter(Instruction* parameter) {
 
 void WrapRoot(Computation& computation) {
   Instruction* root = computation.root();
-  Builder builder(&computation);
-  builder.set_origin(root);
+  Builder builder(&computation, root);
   Instruction* tuple = builder.Tuple({root});
   if (root->sharding() != nullptr) {
     tuple->set_sharding(*root->sharding());
@@ -64,8 +62,7 @@ bool NeedsTuples(const Instruction& conditional) {
 absl::Status Canonicalize(Instruction* conditional) {
   Module& module = conditional->module();
   Computation& computation = *conditional->parent();
-  Builder builder(&computation);
-  builder.set_origin(conditional);
+  Builder builder(&computation, conditional);
   for (int i = 0; i < conditional->call_count(); ++i) {
     Computation* branch = conditional->call(i);
     const bool wraps =

@@ -150,8 +150,7 @@ class OneConditional {
     for (int i = 0; i < conditional_->call_count(); ++i) {
       Computation* branch = OwnBranch(i);
       Instruction* root = branch->root();
-      Builder builder(branch);
-      builder.set_origin(root);
+      Builder builder(branch, root);
       std::vector<Instruction*> elements;
       for (int64_t k : kept) elements.push_back(ReadElement(builder, root, k));
       branch->set_root(builder.Tuple(elements));
@@ -212,8 +211,7 @@ class OneConditional {
   absl::Status TakeBranch(int branch) {
     Computation& computation = *conditional_->parent();
     const uint32_t first_new = computation.module().id_limit();
-    Builder builder(&computation);
-    builder.set_origin(conditional_);
+    Builder builder(&computation, conditional_);
     Instruction* call =
         builder.Call({conditional_->operand(1 + branch)}, conditional_->call(branch));
     RETURN_IF_ERROR(builder.status());
@@ -275,8 +273,7 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
   }
   for (const CallSite& site : sites) {
     Instruction* operand = site.caller->operand(site.call_index + 1);
-    Builder builder(site.caller->parent());
-    builder.set_origin(operand);
+    Builder builder(site.caller->parent(), operand);
     std::vector<Instruction*> elements;
     for (int64_t i : read) elements.push_back(ReadElement(builder, operand, i));
     site.caller->ReplaceOperand(site.call_index + 1, builder.Tuple(elements));

@@ -37,8 +37,7 @@ absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& conte
       if (!context.MayRewrite()) return changed;
       Instruction* pred = conditional->operand(0);
       if (pred->shape().element_type() != ElementType::kPred) {
-        Builder builder(computation);
-        builder.set_origin(conditional);
+        Builder builder(computation, conditional);
         pred = builder.Convert(pred, ElementType::kPred);
       }
       context.Passed(*conditional, "both branches run, a select takes the results");

@@ -131,8 +131,7 @@ absl::Status Unify(Instruction* loop, const std::vector<std::pair<int64_t, int64
     keep[static_cast<size_t>(input)] = false;
     accumulator_of[static_cast<size_t>(input)] = accumulator;
   }
-  Builder b(around);
-  b.set_origin(loop->operand(0));
+  Builder b(around, loop->operand(0));
   Instruction* const old_tuple = loop->operand(0);
   loop->ReplaceOperand(0, b.Tuple(init));
   RETURN_IF_ERROR(b.status());

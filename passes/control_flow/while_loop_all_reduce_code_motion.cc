@@ -133,8 +133,7 @@ class MoveOutOf {
 absl::Status SumWhole(Computation& body, const MovableReduce& movable) {
   Instruction* const scatter = movable.reduce;
   const Shape whole = scatter->operand(0)->shape();
-  Builder b(&body);
-  b.set_origin(scatter);
+  Builder b(&body, scatter);
   Instruction* value = scatter;
   Instruction* const sum = movable.sums.front().sum;
   for (Instruction* user = value->uses()[0].user; user != sum; user = value->uses()[0].user) {

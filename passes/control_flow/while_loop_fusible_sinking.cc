@@ -200,8 +200,7 @@ absl::StatusOr<bool> SinkFirstValues(Instruction* loop, PassContext& context) {
   for (const int i : elements) {
     Instruction* const value = loop->operand(0)->operand(i);
     context.Passed(*value, "the first iteration of loop `{}` makes it itself", loop->name());
-    Builder outside(loop->parent());
-    outside.set_origin(value);
+    Builder outside(loop->parent(), value);
     CustomCallAttrs attrs;
     attrs.custom_call_target = "AllocateBuffer";
     loop->operand(0)->ReplaceOperand(i, outside.OpWithShape(Opcode::kCustomCall, value->shape(), {},

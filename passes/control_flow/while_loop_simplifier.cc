@@ -179,8 +179,7 @@ class LoopSimplifier {
       if (CarriesAsyncChain(i)) return false;
     }
     StateChange change;
-    Builder outer(loop_->parent());
-    outer.set_origin(loop_);
+    Builder outer(loop_);
     struct Place {
       int64_t element;
       ShapeIndex index;
@@ -349,8 +348,7 @@ class LoopSimplifier {
               !element->has_uses())
             continue;
           if (!context_.MayRewrite()) return changed;
-          Builder builder(computation);
-          builder.set_origin(element);
+          Builder builder(computation, element);
           Instruction* constant = builder.Constant(first->literal());
           element->ReplaceAllUsesWith(constant);
           if (element->is_root()) computation->set_root(constant);
@@ -382,8 +380,7 @@ class LoopSimplifier {
       return false;
     }
     if (!context_.MayRewrite()) return false;
-    Builder builder(&computation);
-    builder.set_origin(loop_);
+    Builder builder(&computation, loop_);
     Instruction* call = builder.Call({init()}, body_);
     RETURN_IF_ERROR(builder.status());
     context_.Passed(*loop_, "it runs once: its body stands in its place");
@@ -450,8 +447,7 @@ class LoopSimplifier {
     for (int64_t leaf = 0; leaf < leaves; ++leaf) change.old_leaf.push_back(leaf);
     const bool new_counter = counter < 0;
     if (new_counter) {
-      Builder outer(loop_->parent());
-      outer.set_origin(loop_);
+      Builder outer(loop_);
       counter = count();
       change.init.push_back(outer.Constant(Literal::Zero(type)));
       change.old_leaf.push_back(-1);

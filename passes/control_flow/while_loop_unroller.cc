@@ -66,8 +66,7 @@ bool IsStep(const Instruction& add, int64_t counter) {
 // them go on counting.
 void CopyStep(const Instruction& step, const UnrollPlan& planned, Instruction* state, int64_t k,
               Computation* target, CopyMap& copies) {
-  Builder builder(target);
-  builder.set_origin(planned.loop);
+  Builder builder(target, planned.loop);
   const Instruction& by = *step.operand(1);
   Instruction* const constant = target->AddClone(by, by.shape(), {});
   Instruction* const before = ReadElement(builder, state, planned.index);
@@ -129,8 +128,7 @@ absl::StatusOr<Instruction*> LoopAroundIterations(const UnrollPlan& planned,
       Literal::Scalar<int64_t>(counter->shape().element_type(), planned.counted.init));
   condition->set_root(inside.Compare(counter, bound, ComparisonDirection::kLe));
   RETURN_IF_ERROR(inside.status());
-  Builder builder(loop.parent());
-  builder.set_origin(&loop);
+  Builder builder(&loop);
   Instruction* once = builder.While(loop.operand(0), condition, body);
   RETURN_IF_ERROR(builder.status());
   return once;

@@ -169,8 +169,7 @@ absl::StatusOr<bool> CpuSmallDots::Run(Module& module, PassContext& context) {
       if (dot->opcode() != Opcode::kDot || !IsSmall(*dot, in_loop)) continue;
       if (!context.MayRewrite()) return changed;
       const uint32_t first_new = module.id_limit();
-      Rewriter rewriter(computation, context);
-      rewriter.set_origin(dot);
+      Rewriter rewriter(computation, context, dot);
       Instruction* const sum = AsSum(*dot, rewriter);
       RETURN_IF_ERROR(rewriter.status());
       context.Passed(*dot, "`{}` takes its place", sum->name());

@@ -5,8 +5,7 @@
 namespace hlo {
 
 Builder BuilderFor(const Instruction& like) {
-  Builder builder(like.parent());
-  builder.set_origin(&like);
+  Builder builder(&like);
   return builder;
 }
 

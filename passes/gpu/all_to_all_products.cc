@@ -125,8 +125,7 @@ absl::StatusOr<Instruction*> SumOfParts(const SplitPlan& plan, ExchangedSide exc
   AllToAllAttrs attrs = plan.exchange->attrs<AllToAllAttrs>();
   attrs.dimensions->value = plan.exchanged_dim;
   const int64_t first = NextChannelId(dot.module());
-  Builder builder(dot.parent());
-  builder.set_origin(plan.exchange);
+  Builder builder(dot.parent(), plan.exchange);
   const auto exchange = [&](Instruction* part, int64_t i) {
     if (attrs.channel_id) attrs.channel_id = first + i;
     return builder.OpWithShape(Opcode::kAllToAll, part->shape(), {part}, AttrsPtr::Make(attrs));

@@ -110,8 +110,7 @@ class GemmRewriter {
       return absl::OkStatus();
     }
     if (!context_.MayRewrite()) return absl::OkStatus();
-    Rewriter b(&computation_, context_);
-    b.set_origin(dot);
+    Rewriter b(&computation_, context_, dot);
     const uint32_t first_new = dot->module().id_limit();
     Instruction* value = nullptr;
     if (MatrixProductOf(*dot).batch_dims == 2) {
@@ -142,8 +141,7 @@ class GemmRewriter {
       return InF16(dot);
     }
     if (!context_.MayRewrite()) return absl::OkStatus();
-    Rewriter b(&computation_, context_);
-    b.set_origin(dot);
+    Rewriter b(&computation_, context_, dot);
     const uint32_t first_new = dot->module().id_limit();
     const F8Factors factors =
         F8FactorsOf(*dot, *lhs, *rhs, options_.compute_capability >= kBlackwell, b);
@@ -176,8 +174,7 @@ class GemmRewriter {
         !IsSmallF8(*dot->operand(0)) || !IsSmallF8(*dot->operand(1)) || !context_.MayRewrite())
       return absl::OkStatus();
     const ElementType wide = type == ElementType::kBF16 ? ElementType::kBF16 : ElementType::kF16;
-    Rewriter b(&computation_, context_);
-    b.set_origin(dot);
+    Rewriter b(&computation_, context_, dot);
     const uint32_t first_new = dot->module().id_limit();
     Instruction* const lhs = b.Convert(dot->operand(0), wide);
     Instruction* const rhs = b.Convert(dot->operand(1), wide);
@@ -315,8 +312,7 @@ class GemmRewriter {
       if (!may) context_.Missed(*scaled, may.reason());
       return absl::OkStatus();
     }
-    Rewriter b(&computation_, context_);
-    b.set_origin(scaled);
+    Rewriter b(&computation_, context_, scaled);
     gemm->ReplaceOperand(2, F8Scale(scale, is_divided, b));
     RETURN_IF_ERROR(b.status());
     SetOrigin(gemm, nullptr);
@@ -370,8 +366,7 @@ class GemmRewriter {
     Instruction* largest;  // null: nobody wants it
   };
   absl::Status Narrow(Instruction* convert, Instruction* gemm, const F8End& end, Config& config) {
-    Rewriter b(&computation_, context_);
-    b.set_origin(convert);
+    Rewriter b(&computation_, context_, convert);
     const uint32_t first_new = gemm->module().id_limit();
     std::vector<Instruction*> operands = gemm->operand_vector();
     operands.push_back(F8Scale(end.scale, end.is_divided, b));
@@ -440,8 +435,7 @@ class GemmRewriter {
       return false;
     }
     const uint32_t first_new = add->module().id_limit();
-    Rewriter b(&computation_, context_);
-    b.set_origin(add);
+    Rewriter b(&computation_, context_, add);
     if (vector != nullptr) {
       config.config.epilogue = GemmEpilogue::kBias;
       const Shape whole = gemm.shape().WithMissingLayoutsFilled();
@@ -581,8 +575,7 @@ class GemmRewriter {
       Replace(multiply, elements.Of(with), first_new, "a gelu");
       return absl::OkStatus();
     }
-    Rewriter b(&computation_, context_);
-    b.set_origin(multiply);
+    Rewriter b(&computation_, context_, multiply);
     Replace(multiply, elements.Of(b.GetTupleElement(with, 0)), first_new, "a gelu");
     b.set_origin(gemm);
     ReplaceKeepingExtras(gemm, b.GetTupleElement(with, 1), first_new);

@@ -134,8 +134,7 @@ class NormRewriter {
     }
     if (!context_.MayRewrite()) return absl::OkStatus();
     Instruction* const cube = CubeOf(norm);
-    Rewriter b(&computation_, context_);
-    b.set_origin(y);
+    Rewriter b(&computation_, context_, y);
     const uint32_t first_new = y->module().id_limit();
     const Order order = OrderOf(norm.x->shape(), norm.dims);
     Instruction* const x = InOrder(norm.x, order, b);
@@ -256,8 +255,7 @@ class NormRewriter {
       return absl::OkStatus();
     }
     if (!context_.MayRewrite()) return absl::OkStatus();
-    Rewriter b(&computation_, context_);
-    b.set_origin(dx);
+    Rewriter b(&computation_, context_, dx);
     const uint32_t first_new = dx->module().id_limit();
     const Order order = {norm.order, 0};
     Instruction *const x = norm.call->operand(0), *const scale = norm.call->operand(1);

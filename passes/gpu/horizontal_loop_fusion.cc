@@ -276,8 +276,7 @@ class LoopFuser {
 
   void ReplaceByElements(Instruction* old, Instruction* fusion, int64_t& next, const Form& form) {
     const uint32_t first_new = computation_.module().id_limit();
-    Builder builder(&computation_);
-    builder.set_origin(old);
+    Builder builder(&computation_, old);
     std::vector<Instruction*> values;
     for (const Instruction* output : OutputsOf(*old)) {
       Instruction* const element = builder.GetTupleElement(fusion, next++);

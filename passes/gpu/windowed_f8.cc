@@ -124,8 +124,7 @@ class StateReads {
 absl::Status ScaleInside(Instruction* loop, const ScaledOperands& operands,
                          const WindowedBody& body) {
   Computation& outside = *loop->parent();
-  Builder outer(&outside);
-  outer.set_origin(loop);
+  Builder outer(&outside, loop);
   StateChange change;
   for (const ScaledOperand& operand : operands) {
     Instruction* f8 = operand.f8;
@@ -166,8 +165,7 @@ absl::Status ScaleInside(Instruction* loop, const ScaledOperands& operands,
 
   // What is sent is f8 now: it is scaled where it is multiplied.
   Computation* const inside = loop->while_body();
-  Builder inner(inside);
-  inner.set_origin(body.next_product);
+  Builder inner(inside, body.next_product);
   body.next_product->ReplaceOperand(0, ScaleF8(inner, sent_first, operands[0],
                                                reads.Of(inner, inside->parameter(0), scale_of(0))));
   for (size_t i = body.sends.size(); i-- > 0;) {

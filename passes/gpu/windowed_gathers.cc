@@ -260,15 +260,13 @@ absl::StatusOr<bool> WindowedGathers::Keep(Loop& kept, const Gather& gather, Pas
   kept.groups = DeviceGroups(*gather.gather);
   kept.kept_at = loop->shape().element_count_of_tuple();
 
-  Builder outside(loop->parent());
-  outside.set_origin(gather.gather);
+  Builder outside(loop->parent(), gather.gather);
   const ElementType type = windows->parts[0].part->shape().element_type();
   Instruction* const zeros =
       outside.Broadcast(outside.ScalarConstant(type, 0), gather.gather->shape().dims(), {});
   RETURN_IF_ERROR(outside.status());
   ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop, {zeros}));
-  Builder inside(loop->while_body());
-  inside.set_origin(gather.gather);
+  Builder inside(loop->while_body(), gather.gather);
   Instruction* whole = reads[0];
   for (const PartAtHand& window : windows->parts) {
     std::vector<Instruction*> starts(static_cast<size_t>(whole->shape().rank()),
@@ -305,8 +303,7 @@ absl::StatusOr<bool> WindowedGathers::Visit(Instruction* dot, PassContext& conte
       if (!changed && !context.MayRewrite()) continue;
       context.Passed(*dot, "`{}` has put together what it reads", loop.loop->name());
       context.Count("gather-kept");
-      Builder builder(dot->parent());
-      builder.set_origin(gather->gather);
+      Builder builder(dot->parent(), gather->gather);
       Instruction* whole = builder.GetTupleElement(loop.loop, *loop.kept_at);
       if (gather->scaled) whole = ScaleF8(builder, whole, *gather->scaled, gather->scaled->scale);
       RETURN_IF_ERROR(builder.status());

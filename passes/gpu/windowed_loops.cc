@@ -50,8 +50,7 @@ absl::Status AddAfterLoop(Instruction* loop, const std::vector<Instruction*>& pr
   DimVec all = one;
   all[0] = count;
 
-  Builder outside(loop->parent());
-  outside.set_origin(results[0]);
+  Builder outside(loop->parent(), results[0]);
   Instruction* const zero = outside.ScalarConstant(shape.element_type(), 0);
   Instruction* const none = outside.Broadcast(zero, all, {});
   RETURN_IF_ERROR(outside.status());

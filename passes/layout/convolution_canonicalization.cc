@@ -66,8 +66,7 @@ absl::Status PutInLibraryOrder(Instruction* conv) {
     dims.input_spatial[at] = dims.output_spatial[at] = i + 1;
     dims.kernel_spatial[at] = i;
   }
-  Builder builder(conv->parent());
-  builder.set_origin(conv);
+  Builder builder(conv);
   const Shape shape = conv->shape().WithDimensions(
       Permute(DimVec(conv->shape().dims().begin(), conv->shape().dims().end()), output));
   Instruction* moved = builder.OpWithShape(

@@ -144,8 +144,7 @@ void HostBuffers::Allocate(const HostEdge& edge) {
     const Shape shape = WithMemorySpace(broadcast->shape(), {}, kHostMemorySpace);
     CustomCallAttrs attrs;
     attrs.custom_call_target = std::string(kAllocateBuffer);
-    Builder builder(computation);
-    builder.set_origin(broadcast);
+    Builder builder(computation, broadcast);
     Instruction* const buffer =
         builder.OpWithShape(Opcode::kCustomCall, shape, {}, AttrsPtr::Make(std::move(attrs)));
     walk_.Mark({buffer, {}});

@@ -177,8 +177,7 @@ class Offload {
              !SharesMemoryWithParameter(*update->operand(1), values, sets);
     });
     for (Instruction* update : updates) {
-      Builder builder(update->parent());
-      builder.set_origin(update->operand(1));
+      Builder builder(update->parent(), update->operand(1));
       update->ReplaceOperand(1, builder.Copy(update->operand(1)));
       context_.Count("copied before an update");
       changed_ = true;

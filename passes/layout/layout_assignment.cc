@@ -393,8 +393,7 @@ bool CopyHandedOver(const std::vector<Computation*>& computations) {
     Instruction* const operand = user->operand(i);
     const bool is_own_copy = operand->opcode() == Opcode::kCopy && operand->use_count() == 1;
     if (is_own_copy || !operand->shape().IsArray()) return;
-    Builder b(user->parent());
-    b.set_origin(operand);
+    Builder b(user->parent(), operand);
     user->ReplaceOperand(i, b.Copy(operand));
     changed = true;
   };

@@ -110,8 +110,7 @@ class Normalization {
   // `normal` as the users know it.
   Instruction* As(Shape shape, Instruction* normal) {
     if (!shape.IsTuple()) return Bitcast(normal, shape);
-    Builder b(&computation_);
-    b.set_origin(normal);
+    Builder b(&computation_, normal);
     std::vector<Instruction*> elements;
     for (int i = 0; i < shape.element_count_of_tuple(); ++i)
       elements.push_back(As(shape.element(i), b.GetTupleElement(normal, i)));
@@ -120,8 +119,7 @@ class Normalization {
 
   Instruction* Bitcast(Instruction* normal, Shape shape) {
     if (normal->shape() == shape.WithMissingLayoutsFilled()) return normal;
-    Builder b(&computation_);
-    b.set_origin(normal);
+    Builder b(&computation_, normal);
     bitcasts_.push_back(b.Bitcast(normal, shape));
     return bitcasts_.back();
   }

@@ -20,8 +20,7 @@ Instruction* NormalForms::Of(Instruction* value) {
     return value->operand(0);
   Instruction*& made = made_[value];
   if (made != nullptr) return made;
-  Builder b(computation_);
-  b.set_origin(value);
+  Builder b(computation_, value);
   return made = b.Bitcast(value, normal);
 }
 
@@ -97,8 +96,7 @@ Instruction* Transposed(const Instruction& old, DimVec dimensions, NormalForms& 
   Renumber(dimensions, NewNumbers(old.operand(0)->shape()));
   Instruction* const x = forms.Of(old.operand(0));
   if (absl::c_is_sorted(dimensions)) return x;
-  Builder b(old.parent());
-  b.set_origin(&old);
+  Builder b(&old);
   return b.OpWithShape(Opcode::kTranspose, InMemoryOrder(old.shape()), {x},
                        AttrsPtr::Make(TransposeAttrs{std::move(dimensions)}));
 }
@@ -299,8 +297,7 @@ Instruction* WithWindowInOrder(Instruction* update, const DimVec& window, const 
     if (!Contains(window, d)) order.push_back(d);
   }
   order.insert(order.end(), window.begin(), window.end());
-  Builder b(old.parent());
-  b.set_origin(&old);
+  Builder b(&old);
   return b.Transpose(update, order);
 }
 

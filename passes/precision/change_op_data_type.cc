@@ -46,8 +46,7 @@ bool IsComposite(const Computation& computation) {
 absl::Status Compute(Instruction* instruction, ElementType type, PassContext& context) {
   Computation& computation = *instruction->parent();
   const uint32_t first_new = computation.module().id_limit();
-  Rewriter rewriter(&computation, context);
-  rewriter.set_origin(instruction);
+  Rewriter rewriter(&computation, context, instruction);
   std::vector<Instruction*> converted;
   absl::flat_hash_map<const Instruction*, Instruction*> known;
   for (Instruction* operand : instruction->operands()) {

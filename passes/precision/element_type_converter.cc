@@ -90,8 +90,7 @@ absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computa
     if (!context.MayRewrite()) return changed;
     context.Passed(*instruction, "computed in {}", Text(options_.replace_with_type));
     const uint32_t first_new = computation.module().id_limit();
-    Rewriter rewriter(&computation, context);
-    rewriter.set_origin(instruction);
+    Rewriter rewriter(&computation, context, instruction);
     std::vector<Instruction*> converted;
     for (Instruction* operand : operands)
       converted.push_back(ConvertedTo(

@@ -229,8 +229,7 @@ class Normalizer {
   }
 
   absl::Status Narrow(Instruction* instruction) const {
-    Builder builder(instruction->parent());
-    builder.set_origin(instruction);
+    Builder builder(instruction);
     for (int i = 0; i < instruction->operand_count(); ++i) {
       Instruction* operand = instruction->operand(i);
       if (operand->shape().element_type() == high_)
@@ -296,8 +295,7 @@ class Normalizer {
     });
     const bool was_root = value->is_root();
     value->set_shape(wide);
-    Builder builder(&computation);
-    builder.set_origin(value);
+    Builder builder(&computation, value);
     Instruction* narrowed = nullptr;
     const auto narrow_value = [&] {
       if (narrowed == nullptr) narrowed = Converted(value, narrow, builder);
@@ -345,8 +343,7 @@ class Normalizer {
   }
 
   absl::Status Change(Instruction* instruction) {
-    Builder builder(instruction->parent());
-    builder.set_origin(instruction);
+    Builder builder(instruction);
     absl::flat_hash_map<const Instruction*, Instruction*> widened;  // of this instruction
     for (int i = 0; i < instruction->operand_count(); ++i) {
       Instruction* operand = instruction->operand(i);

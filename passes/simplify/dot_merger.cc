@@ -182,8 +182,7 @@ class DotsMerger {
       context_.Passed(*dot, "merged with one that has its operand transposed");
     reachability_->Merge({a, b});
     const uint32_t first_new = computation_.module().id_limit();
-    Rewriter builder(&computation_, context_);
-    builder.set_origin(a);
+    Rewriter builder(&computation_, context_, a);
     const int64_t rows = a->shape().dim(0);
     const int64_t split = a->shape().dim(1);
     const int64_t columns = split + b->shape().dim(0);

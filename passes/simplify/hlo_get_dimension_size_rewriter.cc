@@ -496,8 +496,7 @@ absl::StatusOr<bool> HloGetDimensionSizeRewriter::Run(Module& module, PassContex
     for (Instruction* get : computation->PostOrder()) {
       if (get->opcode() != Opcode::kGetDimensionSize || !context.MayRewrite()) continue;
       const uint32_t first_new = module.id_limit();
-      Rewriter rewriter(computation, context);
-      rewriter.set_origin(get);
+      Rewriter rewriter(computation, context, get);
       Instruction* size =
           GivenSize({get->operand(0), 0, get->attrs<DimensionAttrs>().dimensions.value}, rewriter);
       RETURN_IF_ERROR(rewriter.status());

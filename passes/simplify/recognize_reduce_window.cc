@@ -327,8 +327,7 @@ class WindowFinder {
         continue;
       if (!context_.MayRewrite()) return changed;
       const uint32_t first_new = computation_.module().id_limit();
-      Rewriter rewriter(&computation_, context_);
-      rewriter.set_origin(root);
+      Rewriter rewriter(&computation_, context_, root);
       const bool is_sum = root->opcode() == Opcode::kAdd || root->opcode() == Opcode::kSubtract;
       Instruction* const found = is_sum ? Sum(root, rewriter) : Tree(root, rewriter);
       RETURN_IF_ERROR(rewriter.status());

@@ -141,8 +141,7 @@ class ScatterCutter {
   absl::Status Cut(Instruction* scatter, const ScatterReaders& readers) const {
     const uint32_t first_new = computation_.module().id_limit();
     const std::vector<int64_t> starts(readers.sizes.size(), 0);
-    Rewriter b(&computation_, context_);
-    b.set_origin(scatter);
+    Rewriter b(&computation_, context_, scatter);
     absl::flat_hash_map<const Instruction*, Instruction*> less;  // looked up only
     const auto cut = [&](Instruction* value) {
       Instruction*& found = less[value];

@@ -64,8 +64,7 @@ absl::StatusOr<bool> SliceSinker::RunOnComputation(Computation& computation, Pas
     combined->set_loc(op->loc());
     for (Instruction* member : group) {
       const uint32_t first_new = computation.module().id_limit();
-      Builder builder(&computation);
-      builder.set_origin(member);
+      Builder builder(&computation, member);
       Instruction* slice = builder.OpWithShape(Opcode::kSlice, member->shape(), {combined},
                                                member->operand(0)->attrs_ptr());
       RETURN_IF_ERROR(builder.status());

@@ -50,8 +50,7 @@ absl::Status Shrink(Instruction* sort, const std::vector<bool>& needed) {
   }
   Computation* comparator = ShrinkComparator(*sort->to_apply(), needed);
   const Shape shape = kept.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
-  Builder builder(&computation);
-  builder.set_origin(sort);
+  Builder builder(&computation, sort);
   Instruction* smaller =
       builder.OpWithShape(Opcode::kSort, shape, kept, sort->attrs_ptr(), {comparator});
   RETURN_IF_ERROR(builder.status());

@@ -17,8 +17,7 @@ absl::StatusOr<std::optional<Opcode>> OpcodeOption(std::string_view text) {
 
 // x  =>  x + 1, or not(x)
 absl::Status OffByOne(Instruction* instruction) {
-  Builder builder(instruction->parent());
-  builder.set_origin(instruction);
+  Builder builder(instruction);
   // A clone takes over the uses before the original becomes the operand of what replaces it.
   const std::vector<Instruction*> operands = instruction->operand_vector();
   Instruction* right =

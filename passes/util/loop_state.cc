@@ -212,8 +212,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   }
 
   Computation& computation = *loop->parent();
-  Builder builder(&computation);
-  builder.set_origin(loop);
+  Builder builder(&computation, loop);
   Instruction* old_init = loop->operand(0);
   const std::vector<Use> uses = UsesOf(*loop);
   Instruction* init = builder.Tuple(change.init);
@@ -232,8 +231,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
 
 absl::Status DropLoopElements(Instruction* loop, const std::vector<bool>& keep,
                               const ViewOfDropped& view_of_dropped) {
-  Builder outer(loop->parent());
-  outer.set_origin(loop);
+  Builder outer(loop);
   std::vector<int64_t> kept;
   std::vector<int64_t> new_index(keep.size(), -1);
   StateChange change;
