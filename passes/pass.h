@@ -21,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
+#include "lib/support/decision.h"
 #include "lib/support/fields.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
@@ -81,6 +82,11 @@ class PassContext {
   }
   void Missed(const Instruction& instruction, std::string_view reason) {
     if (wants_remarks_) Emit(Remark::kMissed, instruction, std::string(reason));
+  }
+  // Whether the answer is yes; else its reason is why the instruction is left alone.
+  bool Allowed(const Instruction& instruction, const Decision& decision) {
+    if (!decision) Missed(instruction, decision.reason());
+    return static_cast<bool>(decision);
   }
   enum class Remark { kPassed, kMissed, kAnalysis };
   struct RemarkEntry {

@@ -288,10 +288,7 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
     InlinedInstructions inlined;  // the schedule is written once: it may be long
     for (Instruction* call : computation->SequenceOrPostOrder()) {
       if (call->opcode() != Opcode::kCall) continue;
-      if (const Decision decision = CanInline(*call, options_); !decision) {
-        context.Missed(*call, decision.reason());
-        continue;
-      }
+      if (!context.Allowed(*call, CanInline(*call, options_))) continue;
       if (!context.MayRewrite()) break;
       Computation* callee = call->to_apply();
       RETURN_IF_ERROR(growth.Add(callee->instruction_count(), *call));

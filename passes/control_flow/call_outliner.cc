@@ -229,10 +229,7 @@ class Outliner {
                        FrontendAttribute(*member, kMarkedComputation),
                        FrontendAttribute(*end, kMarkedComputation));
       }
-      if (const Decision can = block.CanBeCalled(); !can) {
-        context_.Missed(*end, can.reason());
-        continue;
-      }
+      if (!context_.Allowed(*end, block.CanBeCalled())) continue;
       if (!context_.MayRewrite()) return changed;
       context_.Passed(*end, "becomes a call");
       context_.Count("outlined");

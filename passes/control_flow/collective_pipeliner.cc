@@ -84,10 +84,7 @@ class Pipeliner {
   template <class Find, class Apply>
   absl::StatusOr<bool> Move(Instruction* loop, const Find& find, const Apply& apply) {
     PipelinedLoop found;
-    if (const Decision decision = FindPipelinedLoop(loop, found); !decision) {
-      context_.Missed(*loop, decision.reason());
-      return false;
-    }
+    if (!context_.Allowed(*loop, FindPipelinedLoop(loop, found))) return false;
     auto moves = find(found);
     if (moves.empty() || !context_.MayRewrite()) return false;
     if (loop->while_body()->callers().size() > 1 || loop->while_condition()->callers().size() > 1) {

@@ -30,10 +30,7 @@ absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& conte
   for (Computation* computation : per_element) {
     for (Instruction* conditional : computation->PostOrder()) {
       if (conditional->opcode() != Opcode::kConditional) continue;
-      if (const Decision decision = CanSelect(*conditional); !decision) {
-        context.Missed(*conditional, decision.reason());
-        continue;
-      }
+      if (!context.Allowed(*conditional, CanSelect(*conditional))) continue;
       if (!context.MayRewrite()) return changed;
       Instruction* pred = conditional->operand(0);
       if (pred->shape().element_type() != ElementType::kPred) {

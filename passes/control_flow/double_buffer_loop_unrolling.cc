@@ -193,10 +193,7 @@ absl::StatusOr<bool> DoubleBufferLoopUnrolling::Run(Module& module, PassContext&
       Decision decision = MayUnroll(*loop, known);
       if (decision && is_full && body.instruction_count() > kMostUnrolled / *known.trip_count)
         decision = No("all its iterations together are too many instructions");
-      if (!decision) {
-        context.Missed(*loop, decision.reason());
-        continue;
-      }
+      if (!context.Allowed(*loop, decision)) continue;
       if (!context.MayRewrite()) return changed;
       context.Passed(*loop, "its body does {} iterations", is_full ? *known.trip_count : 2);
       LoopUnrolling unrolling(loop, std::move(known), copier);

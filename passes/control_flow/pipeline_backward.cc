@@ -25,10 +25,7 @@ class GatherFinder {
     for (Instruction* collective : order_) {
       if (!limits_.opcodes.Has(collective->opcode())) continue;
       PipelinedGather gather = {collective, {}};
-      if (const Decision decision = Follow(gather); !decision) {
-        context_.Missed(*collective, decision.reason());
-        continue;
-      }
+      if (!context_.Allowed(*collective, Follow(gather))) continue;
       found.push_back(std::move(gather));
       if (static_cast<int64_t>(found.size()) >= limits_.max_per_loop) break;
     }

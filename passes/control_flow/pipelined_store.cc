@@ -104,10 +104,7 @@ class StoreFinder {
       PipelinedStore store;
       Decision decision = Follow(collective, store);
       if (decision) decision = HasMovableSizes(*collective, store);
-      if (!decision) {
-        context_.Missed(*collective, decision.reason());
-        continue;
-      }
+      if (!context_.Allowed(*collective, decision)) continue;
       Add(std::move(store));
       if (static_cast<int64_t>(stores_.size()) >= limits_.max_per_loop) break;
     }

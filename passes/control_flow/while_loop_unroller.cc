@@ -218,11 +218,7 @@ absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context
     for (Instruction* loop : computation->PostOrder()) {
       if (loop->opcode() != Opcode::kWhile) continue;
       UnrollPlan plan;
-      if (const Decision decision = PlanUnrolling(loop, plan); decision) {
-        loops.push_back(plan);
-      } else {
-        context.Missed(*loop, decision.reason());
-      }
+      if (context.Allowed(*loop, PlanUnrolling(loop, plan))) loops.push_back(plan);
     }
   }
   bool unrolled = false;

@@ -73,10 +73,8 @@ absl::StatusOr<bool> SmallWhileLoopHoisting::Run(Module& module, PassContext& co
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() != Opcode::kWhile) continue;
-      if (const Decision can = CanBeHoisted(*instruction, options_.byte_threshold); !can) {
-        context.Missed(*instruction, can.reason());
+      if (!context.Allowed(*instruction, CanBeHoisted(*instruction, options_.byte_threshold)))
         continue;
-      }
       if (!context.MayRewrite()) return changed;
       context.Passed(*instruction, "becomes a function");
       context.Count("hoisted");

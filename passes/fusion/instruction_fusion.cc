@@ -69,10 +69,7 @@ class ComputationFuser {
       for (int i : OperandsLatestFirst(*consumer)) {
         Instruction* producer = consumer->operand(i);
         if (!CanBeFused(*producer) || kept_.contains(producer)) continue;
-        if (const Decision decision = ShouldFuse(*consumer, i); !decision) {
-          context_.Missed(*producer, decision.reason());
-          continue;
-        }
+        if (!context_.Allowed(*producer, ShouldFuse(*consumer, i))) continue;
         if (!context_.MayRewrite()) return changed;
         context_.Passed(*producer, "fused into `{}`", consumer->name());
         queue_.push_back(FuseInto(producer, consumer));

@@ -639,10 +639,7 @@ class Fuser {
                     return IsCopied(value);
                   }});
     // Members see their users only: that all fits together shows at the end.
-    if (const Decision taken = Takes(target_, *fusion); !taken) {
-      context_.Missed(*fusion, taken.reason());
-      Unfuse(fusion);
-    }
+    if (!context_.Allowed(*fusion, Takes(target_, *fusion))) Unfuse(fusion);
   }
 
   Computation& computation_;

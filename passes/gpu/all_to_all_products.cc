@@ -155,10 +155,7 @@ absl::StatusOr<bool> SplitProductOfExchange(Instruction* dot, PassContext& conte
   Instruction* const exchange = moved.source;
   if (exchange->opcode() != Opcode::kAllToAll || !IsReadOnce(*exchange)) return false;
   Decision decision = IsPlainExchange(*exchange);
-  if (!decision) {
-    context.Missed(*exchange, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*exchange, decision)) return false;
   SplitPlan plan = {exchange, dot, exchange->operand(0), 0, *GroupSize(*exchange)};
   plan.exchanged_dim = exchange->attrs<AllToAllAttrs>().dimensions->value;
   for (size_t i = moved.moves.size(); i-- > 0 && plan.exchanged_dim >= 0;)
@@ -168,10 +165,7 @@ absl::StatusOr<bool> SplitProductOfExchange(Instruction* dot, PassContext& conte
   // Parts of what is exchanged are no parts of the operand then.
   if (decision && plan.exchanged_dim == dot->attrs<DotAttrs>().lhs_contracting_dims[0])
     decision = No("it is exchanged along the contracted dimension");
-  if (!decision) {
-    context.Missed(*dot, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*dot, decision)) return false;
   if (!context.MayRewrite()) return false;
   context.Passed(*dot, "{} parts of what it reads are exchanged by themselves", plan.parts);
   context.Count("product-of-exchange");
@@ -190,10 +184,7 @@ absl::StatusOr<bool> SplitExchangeOfProduct(Instruction* exchange, PassContext& 
   Instruction* const dot = moved.source;
   if (dot->opcode() != Opcode::kDot || !IsReadOnce(*dot)) return false;
   Decision decision = IsPlainExchange(*exchange);
-  if (!decision) {
-    context.Missed(*exchange, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*exchange, decision)) return false;
   SplitPlan plan = {exchange, dot, dot->operand(0), 0, *GroupSize(*exchange)};
   plan.exchanged_dim = exchange->attrs<AllToAllAttrs>().dimensions->value;
   for (const Instruction* move : moved.moves) {
@@ -201,10 +192,7 @@ absl::StatusOr<bool> SplitExchangeOfProduct(Instruction* exchange, PassContext& 
   }
   decision = CanSplitProduct(*dot, plan.parts);
   if (decision && plan.exchanged_dim < 0) decision = No("a reshape changes what is exchanged");
-  if (!decision) {
-    context.Missed(*exchange, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*exchange, decision)) return false;
   if (!context.MayRewrite()) return false;
   context.Passed(*exchange, "{} parts of the product are exchanged by themselves", plan.parts);
   context.Count("exchange-of-product");

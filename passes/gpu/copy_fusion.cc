@@ -98,9 +98,7 @@ bool FuseCopies(Instruction* fusion, PassContext& context) {
   for (Instruction* user : fusion->users()) {
     Instruction* const copy = FusibleCopy(user, *fusion);
     if (copy == nullptr) continue;
-    if (Decision fits = FitInOneKernel(*fusion, *copy); !fits) {
-      context.Missed(*copy, fits.reason());
-    } else if (context.MayRewrite()) {
+    if (context.Allowed(*copy, FitInOneKernel(*fusion, *copy)) && context.MayRewrite()) {
       context.Passed(*copy, "`{}` writes it, too", fusion->name());
       copies.push_back(copy);
     }

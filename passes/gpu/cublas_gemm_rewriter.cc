@@ -101,10 +101,8 @@ class GemmRewriter {
   // ---- dot  =>  custom-call ----
 
   absl::Status RewriteDot(Instruction* dot) {
-    if (const Decision may = IsLibraryProduct(*dot, /*allow_vectors=*/true); !may) {
-      context_.Missed(*dot, may.reason());
+    if (!context_.Allowed(*dot, IsLibraryProduct(*dot, /*allow_vectors=*/true)))
       return absl::OkStatus();
-    }
     if (IsSmall(*dot)) {
       context_.Missed(*dot, "it is too small for a library");
       return absl::OkStatus();
@@ -136,10 +134,7 @@ class GemmRewriter {
     if (may && options_.compute_capability < kAda) may = No("the library multiplies no f8 there");
     if (may) may = FitsLt(*dot, options_.compute_capability);
     if (may && IsSmall(*dot)) may = No("it is too small for a library");
-    if (!may) {
-      context_.Missed(*dot, may.reason());
-      return InF16(dot);
-    }
+    if (!context_.Allowed(*dot, may)) return InF16(dot);
     if (!context_.MayRewrite()) return absl::OkStatus();
     Rewriter b(&computation_, context_, dot);
     const uint32_t first_new = dot->module().id_limit();
@@ -267,10 +262,7 @@ class GemmRewriter {
     Decision may = MayTakeIn(*multiply, *gemm, config, /*after_bias=*/false);
     if (may && config.config.beta != 0) may = No("`{}` has an addend", gemm->name());
     if (gemm->shape().element_type() == ElementType::kS32) may = No("alpha is no integer");
-    if (!may || !context_.MayRewrite()) {
-      if (!may) context_.Missed(*multiply, may.reason());
-      return false;
-    }
+    if (!context_.Allowed(*multiply, may) || !context_.MayRewrite()) return false;
     const std::complex<double> alpha =
         std::complex<double>(config.config.alpha_real, config.config.alpha_imag) *
         (IsComplex(factor->shape().element_type()) ? factor->literal().GetComplex()
@@ -308,10 +300,7 @@ class GemmRewriter {
       may = No("`{}` may be no number above 0, and a maximum with 0 comes before", scale->name());
     if (IsNarrowGemm(*gemm)) may = No("`{}` is rounded to f8", gemm->name());
     if (may && !IsOne(*gemm->operand(2))) may = No("`{}` has a scale", gemm->name());
-    if (!may || !context_.MayRewrite()) {
-      if (!may) context_.Missed(*scaled, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*scaled, may) || !context_.MayRewrite()) return absl::OkStatus();
     Rewriter b(&computation_, context_, scaled);
     gemm->ReplaceOperand(2, F8Scale(scale, is_divided, b));
     RETURN_IF_ERROR(b.status());
@@ -353,10 +342,7 @@ class GemmRewriter {
         config.config.beta == 0 ? ElementType::kF16 : gemm->operand(2)->shape().element_type();
     if (added != ElementType::kF16 && added != ElementType::kBF16)
       may = No("what is added is neither f16 nor bf16");
-    if (!may || !context_.MayRewrite()) {
-      if (!may) context_.Missed(*convert, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*convert, may) || !context_.MayRewrite()) return absl::OkStatus();
     return Narrow(convert, gemm, F8End{scale, is_divided, largest}, config);
   }
 
@@ -430,10 +416,7 @@ class GemmRewriter {
     Decision may = MayTakeIn(*add, gemm, config, /*after_bias=*/vector == nullptr);
     const bool in_place = MayBeOverwritten(*addend);
     if (may && vector == nullptr) may = IsBiasMatrix(product, *addend, config, in_place);
-    if (!may || !context_.MayRewrite()) {
-      if (!may) context_.Missed(*add, may.reason());
-      return false;
-    }
+    if (!context_.Allowed(*add, may) || !context_.MayRewrite()) return false;
     const uint32_t first_new = add->module().id_limit();
     Rewriter b(&computation_, context_, add);
     if (vector != nullptr) {
@@ -530,10 +513,7 @@ class GemmRewriter {
     if (value->use_count() != 1 || value->is_root() || !elements.is_only_reader())
       may = No("`{}` is read elsewhere", value->name());
     if (elements.has_control_edges()) may = No("it has control edges");
-    if (!may || !context_.MayRewrite()) {
-      if (!may) context_.Missed(*maximum, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*maximum, may) || !context_.MayRewrite()) return absl::OkStatus();
     config.config.epilogue = config.config.epilogue == GemmEpilogue::kBias ? GemmEpilogue::kBiasRelu
                                                                            : GemmEpilogue::kRelu;
     SetConfig(gemm, config);
@@ -557,10 +537,7 @@ class GemmRewriter {
       may = No("the library has no gelu of it");
     if (elements.has_control_edges() || multiply->has_control_edges())
       may = No("it has control edges");
-    if (!may || !context_.MayRewrite()) {
-      if (!may) context_.Missed(*multiply, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*multiply, may) || !context_.MayRewrite()) return absl::OkStatus();
     const bool has_aux =
         value->users().size() > kGeluReaders || value->is_root() || !elements.is_only_reader();
     config.config.epilogue = has_aux

@@ -128,10 +128,7 @@ class NormRewriter {
   absl::Status Rewrite(Instruction* y, LayerNorm& norm) {
     y = InType(y, ValueType(*norm.x));
     TakeConversions(norm.scale, norm.bias);
-    if (const Decision may = MayRewriteNorm(*y, norm); !may) {
-      context_.Missed(*y, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*y, MayRewriteNorm(*y, norm))) return absl::OkStatus();
     if (!context_.MayRewrite()) return absl::OkStatus();
     Instruction* const cube = CubeOf(norm);
     Rewriter b(&computation_, context_, y);
@@ -181,10 +178,7 @@ class NormRewriter {
       if (divide->opcode() != Opcode::kDivide || divide->operand(0) != norm.factor ||
           !IsVarianceAndEpsilon(norm, divide->operand(1)))
         continue;
-      if (const Decision may = MayYieldStatistics(norm, divide); may)
-        return divide;
-      else
-        context_.Missed(*divide, may.reason());
+      if (context_.Allowed(*divide, MayYieldStatistics(norm, divide))) return divide;
     }
     return nullptr;
   }
@@ -250,10 +244,7 @@ class NormRewriter {
       context_.Missed(*gradient.dbias, "what is normalised is computed of it");
       gradient.dbias = nullptr;
     }
-    if (const Decision may = MayRewriteGradient(*dx, gradient); !may) {
-      context_.Missed(*dx, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*dx, MayRewriteGradient(*dx, gradient))) return absl::OkStatus();
     if (!context_.MayRewrite()) return absl::OkStatus();
     Rewriter b(&computation_, context_, dx);
     const uint32_t first_new = dx->module().id_limit();

@@ -109,10 +109,7 @@ absl::StatusOr<bool> FusionMerger::Run(Module& module, PassContext& context) {
     if (DirectContext(*computation) != CallContext::kControlFlow) continue;
     for (Instruction* loop : computation->PostOrder()) {
       if (!IsLoopReader(*loop) || !loop->has_uses()) continue;
-      if (const Decision worth = IsWorthIt(*loop, options_.max_bytes_ratio); !worth) {
-        context.Missed(*loop, worth.reason());
-        continue;
-      }
+      if (!context.Allowed(*loop, IsWorthIt(*loop, options_.max_bytes_ratio))) continue;
       if (!context.MayRewrite()) return changed;
       context.Passed(*loop, "merged into its {} readers", loop->users().size());
       context.Count("merged");

@@ -207,11 +207,7 @@ class LoopFuser {
     }
     if (all.size() < 2) return {};
     for (Instruction* loop : all) {
-      if (const Decision worth = IsWorthIt(*loop, reader, form, all)) {
-        candidates.push_back(loop);
-      } else {
-        context_.Missed(*loop, worth.reason());
-      }
+      if (context_.Allowed(*loop, IsWorthIt(*loop, reader, form, all))) candidates.push_back(loop);
     }
     const auto key = [](const Instruction& x) {
       return std::tuple(TypeOf(x), OutputCount(x), BodySize(x), FirstOutput(x).element_count());

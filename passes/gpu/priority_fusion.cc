@@ -156,10 +156,7 @@ class ComputationFuser {
         continue;
       }
       for (const Instruction* reader : x->users()) {
-        const Decision may = MayFuse(*producer, *reader);
-        if (may) continue;
-        context_.Missed(*x, may.reason());
-        break;
+        if (!context_.Allowed(*x, MayFuse(*producer, *reader))) break;
       }
     }
   }

@@ -210,10 +210,7 @@ absl::StatusOr<bool> ScaleF8InLoop(Instruction* loop, PassContext& context) {
   WindowedBody body;
   Decision decision = CanMultiply(operands);
   if (decision) decision = MatchBody(*loop, body);
-  if (!decision) {
-    context.Missed(*loop, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*loop, decision)) return false;
   if (!context.MayRewrite()) return false;
   context.Passed(*loop, "its operands are scaled inside");
   context.Count("scaled-in-loop");

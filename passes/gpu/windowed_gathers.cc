@@ -251,10 +251,7 @@ absl::StatusOr<bool> WindowedGathers::Keep(Loop& kept, const Gather& gather, Pas
   const std::optional<LoopParts> windows = FindLoopParts(*loop);
   const Decision decision = windows ? HasAllParts(*loop, *windows, *gather.gather)
                                     : No("it is not known where the parts of the loop lie");
-  if (!decision) {
-    context.Missed(*gather.gather, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*gather.gather, decision)) return false;
   if (!context.MayRewrite()) return false;
   kept.dimension = gather.dimension();
   kept.groups = DeviceGroups(*gather.gather);

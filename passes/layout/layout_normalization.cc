@@ -79,9 +79,9 @@ class Normalization {
   bool Rewrite(Instruction* old) {
     const NormalizedOp* const op = NormalizedOpFor(old->opcode());
     if (op == nullptr) return false;
-    if (HasDynamicArrays(*old)) return Miss(*old, No("has dynamic dimensions"));
-    if (const Decision allowed = op->allows(*old); !allowed) return Miss(*old, allowed);
-    if (!context_.MayRewrite()) return false;
+    const Decision allowed =
+        HasDynamicArrays(*old) ? No("has dynamic dimensions") : op->allows(*old);
+    if (!context_.Allowed(*old, allowed) || !context_.MayRewrite()) return false;
     context_.Count("normalized");
     context_.Passed(*old, "is written for arrays in the order of memory");
     const uint32_t first_new = computation_.module().id_limit();
@@ -100,11 +100,6 @@ class Normalization {
       if (!operand->is_dead() && operand->opcode() == Opcode::kBitcast) RemoveIfUnread(operand);
     }
     return true;
-  }
-
-  bool Miss(const Instruction& instruction, const Decision& reason) {
-    context_.Missed(instruction, reason.reason());
-    return false;
   }
 
   // `normal` as the users know it.

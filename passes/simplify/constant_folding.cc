@@ -124,10 +124,7 @@ class Folder {
       if (IsUnused(*instruction)) continue;
       if (!HasKnownOperands(*instruction)) continue;
       if (i >= looked_ahead_) LookAhead(order, i);
-      if (const Decision foldable = CanFold(*instruction); !foldable) {
-        context_.Missed(*instruction, foldable.reason());
-        continue;
-      }
+      if (!context_.Allowed(*instruction, CanFold(*instruction))) continue;
       if (!context_.MayRewrite()) return changed;
       ASSIGN_OR_RETURN(const bool folded, Fold(*instruction));
       changed |= folded;
