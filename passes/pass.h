@@ -7,8 +7,8 @@
 //   HLO_DEFINE_PASS(Dce)                      // in the .cc
 //   HLO_PASS("dce", Dce, kSimplify, "…")      // one row in passes.def
 //
-// A pass with options has a nested `Options` struct with Fields() (lib/support/fields.h) and a
-// constructor that takes it; the text `dce{name=value}` is parsed into it.
+// Options are a struct that names its members (lib/support/option_fields.h; by Fields() where texts
+// are others); the text `dce{name=value}` is parsed into it. WithOptions keeps it.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
 #include "lib/support/decision.h"
-#include "lib/support/fields.h"
+#include "lib/support/option_fields.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
 #include "passes/analyses.h"
@@ -153,6 +153,21 @@ class Pass {
   virtual absl::StatusOr<bool> Run(Module& module, PassContext& context) = 0;
 };
 
+// A pass, or one of the other bases, with options that a struct holds: `options_`.
+//
+//   class DotSplitter final : public WithOptions<Pass, DotSplitterOptions> {
+//    public:
+//     using WithOptions::WithOptions;
+template <class Base, class O>
+class WithOptions : public Base {
+ public:
+  using Options = O;
+  explicit WithOptions(Options options = {}) : options_(std::move(options)) {}
+
+ protected:
+  Options options_;
+};
+
 // Runs `pass` as a part of the pass that is running. What is known of the module is found out anew
 // for it and after it: references to analyses end here.
 absl::StatusOr<bool> RunPart(Pass& pass, Module& module, PassContext& context);
@@ -246,11 +261,14 @@ MadePass MakeWithOptions(const OptionTexts& texts, std::string_view name) {
 }
 }  // namespace internal
 
-// Defines the functions that the row of passes.def declares.
-#define HLO_DEFINE_PASS(Class)                                                        \
-  MadePass Make##Class(const OptionTexts& options, std::string_view name) {           \
-    return internal::MakeWithOptions<Class>(options, name);                           \
-  }                                                                                   \
+// Defines the functions that the row of passes.def declares; the second macro all but Make##Class,
+// which is written by hand where one class has several names.
+#define HLO_DEFINE_PASS(Class)                                              \
+  MadePass Make##Class(const OptionTexts& options, std::string_view name) { \
+    return internal::MakeWithOptions<Class>(options, name);                 \
+  }                                                                         \
+  HLO_DEFINE_PASS_FACTS(Class)
+#define HLO_DEFINE_PASS_FACTS(Class)                                                  \
   std::vector<OptionInfo> OptionsOf##Class() { return internal::OptionsOf<Class>(); } \
   RuleSafety SafetyOf##Class() { return internal::SafetyOf<Class>(); }                \
   AnalysisSet PreservedBy##Class() { return internal::PreservedBy<Class>(); }

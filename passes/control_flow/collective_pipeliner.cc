@@ -159,10 +159,6 @@ MadePass MakeCollectivePipeliner(const OptionTexts& options, std::string_view na
     texts.insert(texts.begin(), {"direction", std::string(name.substr(kPrefix.size())), true, {}});
   return internal::MakeWithOptions<CollectivePipeliner>(texts, name);
 }
-std::vector<OptionInfo> OptionsOfCollectivePipeliner() {
-  return internal::OptionsOf<CollectivePipeliner>();
-}
-RuleSafety SafetyOfCollectivePipeliner() { return internal::SafetyOf<CollectivePipeliner>(); }
-AnalysisSet PreservedByCollectivePipeliner() { return {}; }
+HLO_DEFINE_PASS_FACTS(CollectivePipeliner)
 
 }  // namespace hlo

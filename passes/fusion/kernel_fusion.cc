@@ -688,8 +688,6 @@ MadePass MakeKernelFusion(const OptionTexts& options, std::string_view name) {
   static_cast<KernelFusion&>(*pass).set_target(*target);
   return pass;
 }
-std::vector<OptionInfo> OptionsOfKernelFusion() { return internal::OptionsOf<KernelFusion>(); }
-RuleSafety SafetyOfKernelFusion() { return internal::SafetyOf<KernelFusion>(); }
-AnalysisSet PreservedByKernelFusion() { return internal::PreservedBy<KernelFusion>(); }
+HLO_DEFINE_PASS_FACTS(KernelFusion)
 
 }  // namespace hlo

@@ -311,12 +311,6 @@ MadePass MakeHorizontalLoopFusion(const OptionTexts& options, std::string_view n
   if (name == "gpu_horizontal_fusion") static_cast<HorizontalLoopFusion&>(*pass).set_older();
   return pass;
 }
-std::vector<OptionInfo> OptionsOfHorizontalLoopFusion() {
-  return internal::OptionsOf<HorizontalLoopFusion>();
-}
-RuleSafety SafetyOfHorizontalLoopFusion() { return internal::SafetyOf<HorizontalLoopFusion>(); }
-AnalysisSet PreservedByHorizontalLoopFusion() {
-  return internal::PreservedBy<HorizontalLoopFusion>();
-}
+HLO_DEFINE_PASS_FACTS(HorizontalLoopFusion)
 
 }  // namespace hlo

@@ -392,10 +392,6 @@ MadePass MakeFloatNormalization(const OptionTexts& options, std::string_view nam
   }
   return Internal("`{}` names no element type", name);
 }
-std::vector<OptionInfo> OptionsOfFloatNormalization() {
-  return internal::OptionsOf<FloatNormalization>();
-}
-RuleSafety SafetyOfFloatNormalization() { return FloatNormalization::kSafety; }
-AnalysisSet PreservedByFloatNormalization() { return {}; }
+HLO_DEFINE_PASS_FACTS(FloatNormalization)
 
 }  // namespace hlo
