@@ -45,6 +45,8 @@ class PassContext {
   // only when there are several.
   std::vector<Computation*> Computations(const Module& module, const OpcodeSet& holding);
   std::vector<Computation*> NonFusionComputations(const Module& module, const OpcodeSet& holding);
+  // Those that run as parts of the program alone: no regions of reductions and the like.
+  std::vector<Computation*> ControlFlowComputations(const Module& module);
 
   // Threads for passes that ask for them; results do not depend on how many there are. 1 (the
   // default): none but the caller's. 0: one for each processor.
@@ -173,6 +175,17 @@ class WithOptions : public Base {
 absl::StatusOr<bool> RunPart(Pass& pass, Module& module, PassContext& context);
 inline absl::StatusOr<bool> RunPart(Pass&& pass, Module& module, PassContext& context) {
   return RunPart(pass, module, context);
+}
+
+// Calls `f` with each of `items`, which are pointers. Whether it changed something, once at least.
+template <class Items, class F>
+absl::StatusOr<bool> ChangesAny(const Items& items, const F& f) {
+  bool changed = false;
+  for (auto* const item : items) {
+    ASSIGN_OR_RETURN(const bool here, absl::StatusOr<bool>(f(*item)));
+    changed |= here;
+  }
+  return changed;
 }
 
 // One `name=value` of a pass's option text, with its place in the pipeline text.

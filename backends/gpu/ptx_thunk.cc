@@ -35,8 +35,7 @@ absl::Status CheckDims(const Instruction& call, const PtxConfig& config) {
 }
 
 absl::Status CheckArrays(const Instruction& call) {
-  std::vector<Shape> shapes;
-  for (const Instruction* operand : call.operands()) shapes.push_back(operand->shape());
+  std::vector<Shape> shapes = call.operand_shapes();
   if (call.shape().IsTuple()) {
     for (const Shape element : call.shape().elements()) shapes.push_back(element);
   } else {

@@ -128,12 +128,9 @@ class ReduceSplitter {
 }  // namespace
 
 absl::StatusOr<bool> AllReduceSplitter::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllReduce})) {
-    ASSIGN_OR_RETURN(const bool split, ReduceSplitter(*computation, context).Run());
-    changed |= split;
-  }
-  return changed;
+  return ChangesAny(
+      context.NonFusionComputations(module, {Opcode::kAllReduce}),
+      [&](Computation& computation) { return ReduceSplitter(computation, context).Run(); });
 }
 
 HLO_DEFINE_PASS(AllReduceSplitter)

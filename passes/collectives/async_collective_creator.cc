@@ -33,9 +33,7 @@ const AsyncForm* FormOf(Opcode opcode) {
 }
 
 Shape OperandsShape(const Instruction& instruction) {
-  std::vector<Shape> shapes;
-  for (const Instruction* operand : instruction.operands()) shapes.push_back(operand->shape());
-  return Shape::Tuple(shapes);
+  return Shape::Tuple(instruction.operand_shapes());
 }
 
 // What the start gives: a reduction its result, the others what they read and what they make.

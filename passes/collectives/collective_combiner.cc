@@ -214,14 +214,11 @@ class Combiner {
 absl::StatusOr<bool> CombineCollectives(Module& module, Opcode opcode, const CombineKey& key,
                                         const CombineLimits& limits, PassContext& context) {
   if (limits.bytes <= 0 || limits.count <= 0) return false;
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {opcode})) {
-    if (!limits.in_loops && IsOfLoop(*computation)) continue;
-    ASSIGN_OR_RETURN(const bool combined,
-                     Combiner(*computation, opcode, key, limits, context).Run());
-    changed |= combined;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, {opcode}),
+                    [&](Computation& computation) -> absl::StatusOr<bool> {
+                      if (!limits.in_loops && IsOfLoop(computation)) return false;
+                      return Combiner(computation, opcode, key, limits, context).Run();
+                    });
 }
 
 }  // namespace hlo

@@ -279,13 +279,9 @@ class Decomposer {
 }  // namespace
 
 absl::StatusOr<bool> CollectivePermuteDecomposer::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation :
-       context.NonFusionComputations(module, {Opcode::kCollectivePermute})) {
-    ASSIGN_OR_RETURN(const bool decomposed, Decomposer(*computation, options_, context).Run());
-    changed |= decomposed;
-  }
-  return changed;
+  return ChangesAny(
+      context.NonFusionComputations(module, {Opcode::kCollectivePermute}),
+      [&](Computation& computation) { return Decomposer(computation, options_, context).Run(); });
 }
 
 HLO_DEFINE_PASS(CollectivePermuteDecomposer)

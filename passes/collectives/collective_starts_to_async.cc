@@ -37,11 +37,9 @@ absl::Status MakeGeneric(Instruction* start, Instruction* done) {
   Computation& computation = *done->parent();
   const uint32_t first_new = computation.module().id_limit();
   ASSIGN_OR_RETURN(Computation* const body, BodyOf(*start, done->shape()));
-  std::vector<Shape> operands;
-  for (const Instruction* operand : start->operands()) operands.push_back(operand->shape());
   Builder b(&computation, start);
   Instruction* const begin = b.OpWithShape(
-      Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(operands), done->shape()}),
+      Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(start->operand_shapes()), done->shape()}),
       start->operand_vector(), AttrsPtr::Make(AsyncAttrs{}), std::vector<Computation*>{body});
   b.set_origin(done);
   Instruction* const end =

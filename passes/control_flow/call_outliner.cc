@@ -270,12 +270,8 @@ class Outliner {
 }  // namespace
 
 absl::StatusOr<bool> CallOutliner::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kCustomCall})) {
-    ASSIGN_OR_RETURN(const bool here, Outliner(*computation, context).Run());
-    changed |= here;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, {Opcode::kCustomCall}),
+                    [&](Computation& computation) { return Outliner(computation, context).Run(); });
 }
 
 HLO_DEFINE_PASS(CallOutliner)

@@ -183,13 +183,11 @@ class PairMaker {
     AsyncAttrs attrs;
     attrs.async_execution_thread = std::string(marked == kMainThread ? kAnyThread : marked);
     MoveToThread(*call->to_apply(), attrs.async_execution_thread);
-    std::vector<Shape> operands;
-    for (const Instruction* operand : call->operands()) operands.push_back(operand->shape());
     Builder b(&computation_, call);
-    Instruction* const start =
-        b.OpWithShape(Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(operands), call->shape()}),
-                      call->operand_vector(), AttrsPtr::Make(std::move(attrs)),
-                      std::vector<Computation*>{call->to_apply()});
+    Instruction* const start = b.OpWithShape(
+        Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(call->operand_shapes()), call->shape()}),
+        call->operand_vector(), AttrsPtr::Make(std::move(attrs)),
+        std::vector<Computation*>{call->to_apply()});
     RETURN_IF_ERROR(b.status());
     start->module().MoveName(*call, start);
     MoveControlPredecessors(call, start);

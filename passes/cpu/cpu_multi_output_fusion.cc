@@ -198,10 +198,8 @@ class SiblingFuser {
 
 absl::StatusOr<bool> CpuMultiOutputFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kFusion})) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= SiblingFuser(*computation, context, options_.max_operands).Run();
-  }
+  for (Computation* computation : context.ControlFlowComputations(module))
+    changed |= SiblingFuser(*computation, context, options_.max_operands).Run();
   if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   return changed;
 }

@@ -204,12 +204,9 @@ absl::StatusOr<bool> DotLibraryRewriter::Run(Module& module, PassContext& contex
   if (!options_.ynn_fusion_type.empty()) libraries.push_back({&kYnnPack, options_.ynn_fusion_type});
   const CpuFeatures features{.avx512_bf16 = options_.avx512_bf16,
                              .avx512_fp16 = options_.avx512_fp16};
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
-    changed |= ComputationFuser(*computation, libraries, features, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return ComputationFuser(computation, libraries, features, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(DotLibraryRewriter)

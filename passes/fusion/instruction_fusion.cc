@@ -272,12 +272,9 @@ class ComputationFuser {
 }  // namespace
 
 absl::StatusOr<bool> InstructionFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
-    changed |= ComputationFuser(*computation, context, options_.may_duplicate).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return ComputationFuser(computation, context, options_.may_duplicate).Run();
+  });
 }
 
 HLO_DEFINE_PASS(InstructionFusion)

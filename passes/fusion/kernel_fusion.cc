@@ -673,10 +673,9 @@ std::vector<Computation*> ThunkComputations(Module& module) {
 }  // namespace
 
 absl::StatusOr<bool> KernelFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : ThunkComputations(module))
-    changed |= Fuser(*computation, *target_, options_, context).Run();
-  return changed;
+  return ChangesAny(ThunkComputations(module), [&](Computation& computation) {
+    return Fuser(computation, *target_, options_, context).Run();
+  });
 }
 
 // As HLO_DEFINE_PASS, for one class under a name for each platform.

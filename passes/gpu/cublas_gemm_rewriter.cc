@@ -616,15 +616,11 @@ bool MayHoldCalls(const Computation& computation) {
 }  // namespace
 
 absl::StatusOr<bool> CublasGemmRewriter::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation :
-       context.NonFusionComputations(module, {Opcode::kDot, Opcode::kCustomCall})) {
-    if (!MayHoldCalls(*computation)) continue;
-    ASSIGN_OR_RETURN(const bool computation_changed,
-                     GemmRewriter(*computation, options_, context).Run());
-    changed |= computation_changed;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, {Opcode::kDot, Opcode::kCustomCall}),
+                    [&](Computation& computation) -> absl::StatusOr<bool> {
+                      if (!MayHoldCalls(computation)) return false;
+                      return GemmRewriter(computation, options_, context).Run();
+                    });
 }
 
 HLO_DEFINE_PASS(CublasGemmRewriter)

@@ -343,14 +343,9 @@ absl::StatusOr<bool> CudnnNormRewriter::Run(Module& module, PassContext& context
   const int64_t blocks = generation == kAmpereNorms   ? kBlocksOfAmpere
                          : generation == kHopperNorms ? kBlocksOfHopper
                                                       : 0;
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kRsqrt})) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
-    ASSIGN_OR_RETURN(const bool computation_changed,
-                     NormRewriter(*computation, blocks, context).Run());
-    changed |= computation_changed;
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return NormRewriter(computation, blocks, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(CudnnNormRewriter)

@@ -105,8 +105,7 @@ void MergeIntoReaders(Instruction* loop) {
 
 absl::StatusOr<bool> FusionMerger::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kFusion})) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
+  for (Computation* computation : context.ControlFlowComputations(module)) {
     for (Instruction* loop : computation->PostOrder()) {
       if (!IsLoopReader(*loop) || !loop->has_uses()) continue;
       if (!context.Allowed(*loop, IsWorthIt(*loop, options_.max_bytes_ratio))) continue;

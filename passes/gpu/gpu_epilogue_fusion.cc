@@ -148,11 +148,9 @@ class EpilogueFuser {
 }  // namespace
 
 absl::StatusOr<bool> GpuEpilogueFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    changed |= EpilogueFuser(*computation, options_, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module), [&](Computation& computation) {
+    return EpilogueFuser(computation, options_, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(GpuEpilogueFusion)

@@ -356,11 +356,9 @@ class Joiner {
 }  // namespace
 
 absl::StatusOr<bool> GpuMultiOutputFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    changed |= Joiner(*computation, options_, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module), [&](Computation& computation) {
+    return Joiner(computation, options_, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(GpuMultiOutputFusion)

@@ -84,12 +84,9 @@ class InputFuser {
 }  // namespace
 
 absl::StatusOr<bool> HorizontalInputFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= InputFuser(*computation, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return InputFuser(computation, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(HorizontalInputFusion)

@@ -295,8 +295,7 @@ class LoopFuser {
 
 absl::StatusOr<bool> HorizontalLoopFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
+  for (Computation* computation : context.ControlFlowComputations(module)) {
     if (options_.only_entry_computation && !computation->is_entry()) continue;
     changed |= LoopFuser(*computation, options_, is_older_, context).Run();
   }

@@ -218,10 +218,8 @@ class SiblingFuser {
 
 bool RunForGpus(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= SiblingFuser(*computation, context).Run();
-  }
+  for (Computation* computation : context.ControlFlowComputations(module))
+    changed |= SiblingFuser(*computation, context).Run();
   return changed;
 }
 

@@ -323,12 +323,9 @@ class ComputationFuser {
 
 absl::StatusOr<bool> PriorityFusion::Run(Module& module, PassContext& context) {
   ASSIGN_OR_RETURN(const GpuDevice device, FindGpuDevice(options_.device));
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= ComputationFuser(*computation, device, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return ComputationFuser(computation, device, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(PriorityFusion)

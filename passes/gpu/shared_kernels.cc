@@ -371,11 +371,8 @@ double TransposedPart(const Instruction& kernel) {
 
 // What a kernel reads, of fusions as their bodies see it.
 std::vector<Shape> ReadBy(const Instruction& kernel) {
-  if (!kernel.IsFusion()) return kernel.operand_shapes();
-  std::vector<Shape> shapes;
-  for (const Instruction* parameter : kernel.fused_computation()->parameters())
-    shapes.push_back(parameter->shape());
-  return shapes;
+  return kernel.IsFusion() ? kernel.fused_computation()->signature().parameters
+                           : kernel.operand_shapes();
 }
 
 }  // namespace

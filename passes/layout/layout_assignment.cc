@@ -284,10 +284,7 @@ class Assigner {
 
   // Of an asynchronous computation: its start says in one shape what goes in and comes out.
   void KeepSignature(Computation* computation) {
-    std::vector<Shape> shapes;
-    for (const Instruction* parameter : computation->parameters())
-      shapes.push_back(parameter->shape());
-    TellParameters(computation, shapes);
+    TellParameters(computation, computation->signature().parameters);
     TellResult(computation, computation->root()->shape());
   }
 

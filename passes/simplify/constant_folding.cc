@@ -401,12 +401,7 @@ absl::StatusOr<bool> ConstantFolding::Run(Module& module, PassContext& context) 
   std::vector<Computation*> order = context.NonFusionComputations(module);
   std::reverse(order.begin(), order.end());  // callers first: arguments flow down
   Folder folder(context, options_);
-  bool changed = false;
-  for (Computation* computation : order) {
-    ASSIGN_OR_RETURN(const bool folded, folder.RunOn(*computation));
-    changed |= folded;
-  }
-  return changed;
+  return ChangesAny(order, [&](Computation& computation) { return folder.RunOn(computation); });
 }
 
 absl::Status ParseOption(const OptionText& text, FoldingLevel& out) {

@@ -319,13 +319,10 @@ class DotsMerger {
 }  // namespace
 
 absl::StatusOr<bool> DotMerger::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
-    ASSIGN_OR_RETURN(const bool merged,
-                     DotsMerger(*computation, context, options_.max_size_to_merge).Run());
-    changed |= merged;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, {Opcode::kDot}),
+                    [&](Computation& computation) {
+                      return DotsMerger(computation, context, options_.max_size_to_merge).Run();
+                    });
 }
 
 HLO_DEFINE_PASS(DotMerger)

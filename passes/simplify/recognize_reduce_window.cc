@@ -403,13 +403,11 @@ class WindowFinder {
 }  // namespace
 
 absl::StatusOr<bool> RecognizeReduceWindow::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, kWindowed)) {
-    if (IsAsyncBody(*computation)) continue;  // holds one operation
-    ASSIGN_OR_RETURN(const bool found, WindowFinder(*computation, context).Run());
-    changed |= found;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, kWindowed),
+                    [&](Computation& computation) -> absl::StatusOr<bool> {
+                      if (IsAsyncBody(computation)) return false;  // holds one operation
+                      return WindowFinder(computation, context).Run();
+                    });
 }
 
 HLO_DEFINE_PASS(RecognizeReduceWindow)

@@ -196,12 +196,9 @@ class Rearranges {
 }  // namespace
 
 absl::StatusOr<bool> ReshapeMover::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    ASSIGN_OR_RETURN(const bool moved, Rearranges(*computation, options_, context).Move());
-    changed |= moved;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module), [&](Computation& computation) {
+    return Rearranges(computation, options_, context).Move();
+  });
 }
 
 HLO_DEFINE_PASS(ReshapeMover)

@@ -182,12 +182,9 @@ class ScatterCutter {
 }  // namespace
 
 absl::StatusOr<bool> ScatterSliceSimplifier::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kScatter})) {
-    ASSIGN_OR_RETURN(const bool cut, ScatterCutter(*computation, context).Run());
-    changed |= cut;
-  }
-  return changed;
+  return ChangesAny(
+      context.NonFusionComputations(module, {Opcode::kScatter}),
+      [&](Computation& computation) { return ScatterCutter(computation, context).Run(); });
 }
 
 HLO_DEFINE_PASS(ScatterSliceSimplifier)
