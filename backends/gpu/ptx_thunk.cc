@@ -1,6 +1,7 @@
 #include "backends/gpu/ptx_thunk.h"
 
 #include "backends/gpu/gpu_thunks.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "passes/gpu/library_calls.h"
@@ -95,11 +96,8 @@ absl::StatusOr<PtxLaunch> PtxLaunchOf(const Instruction& call) {
 
 absl::Status RefusePtxCalls(const Module& module) {
   std::vector<Diagnostic> refused;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (IsPtxCall(*instruction))
-        refused.push_back(DiagnosticsOf(RefuseCall(*instruction)).front());
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (IsPtxCall(*instruction)) refused.push_back(DiagnosticsOf(RefuseCall(*instruction)).front());
   }
   return refused.empty() ? absl::OkStatus() : StatusOf(absl::StatusCode::kUnimplemented, refused);
 }

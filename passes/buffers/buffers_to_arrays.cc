@@ -1,5 +1,6 @@
 #include "passes/buffers/buffers_to_arrays.h"
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/control_edges.h"
 #include "lib/types/shape_limits.h"
@@ -44,13 +45,11 @@ Instruction* ArrayOf(Instruction& call) {
 
 absl::StatusOr<bool> BuffersToArrays::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> found;
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      const bool unpins = instruction->opcode() == Opcode::kCustomCall &&
-                          instruction->operand_count() == 1 &&
-                          HasBuffer(instruction->operand(0)->shape());
-      if (unpins || HasBuffer(instruction->shape())) found.push_back(instruction);
-    }
+  for (Instruction* instruction : AllInstructions(module)) {
+    const bool unpins = instruction->opcode() == Opcode::kCustomCall &&
+                        instruction->operand_count() == 1 &&
+                        HasBuffer(instruction->operand(0)->shape());
+    if (unpins || HasBuffer(instruction->shape())) found.push_back(instruction);
   }
   // A buffer here and an array there would not fit: all of them or none.
   if (found.empty() || !context.MayRewrite()) return false;

@@ -1,6 +1,7 @@
 #include "passes/collectives/collective_rewrite_pass.h"
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/any_instruction.h"
 
 namespace hlo {
 namespace {
@@ -14,10 +15,8 @@ bool IsUnusedCollective(const Instruction& instruction) {
 
 absl::StatusOr<bool> CollectiveRewritePass::Run(Module& module, PassContext& context) {
   absl::flat_hash_set<const Instruction*> unused_before;  // looked up only
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (IsUnusedCollective(*instruction)) unused_before.insert(instruction);
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (IsUnusedCollective(*instruction)) unused_before.insert(instruction);
   }
   ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
   if (!changed) return false;

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/control_flow/loop_knowledge.h"
 #include "passes/util/channels.h"
@@ -190,12 +191,10 @@ Decision MayTakeApart(const Instruction& loop) {
 
 int64_t NextGroup(const Module& module) {
   int64_t next = 0;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      const auto annotation = SchedulingAnnotationOf(*instruction);
-      if (annotation.ok() && *annotation && (*annotation)->group)
-        next = std::max(next, *(*annotation)->group + 1);
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    const auto annotation = SchedulingAnnotationOf(*instruction);
+    if (annotation.ok() && *annotation && (*annotation)->group)
+      next = std::max(next, *(*annotation)->group + 1);
   }
   return next;
 }

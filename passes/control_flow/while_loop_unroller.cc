@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/ir/any_instruction.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
 #include "passes/control_flow/while_loop_constant_sinking.h"
@@ -20,11 +21,9 @@ namespace hlo {
 class UnrolledGroups {
  public:
   explicit UnrolledGroups(const Module& module) {
-    for (const Computation* computation : module.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (const std::optional<SchedulingAnnotation> annotation = Of(*instruction))
-          next_ = std::max(next_, *annotation->group + 1);
-      }
+    for (const Instruction* instruction : AllInstructions(module)) {
+      if (const std::optional<SchedulingAnnotation> annotation = Of(*instruction))
+        next_ = std::max(next_, *annotation->group + 1);
     }
   }
 

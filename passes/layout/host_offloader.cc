@@ -6,6 +6,7 @@
 #include "lib/analysis/alias.h"
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/schedule.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/builder.h"
 #include "passes/layout/host_buffers.h"
 #include "passes/layout/host_walk.h"
@@ -67,14 +68,12 @@ class Offload {
 
  private:
   void ForgetHostMemory() {
-    for (Computation* computation : module_.computations()) {
-      for (Instruction* instruction : computation->instructions()) {
-        const Shape shape = instruction->shape();
-        const Shape on_device = WithoutHostMemory(shape);
-        if (shape == on_device) continue;
-        forgotten_.emplace(instruction, shape);
-        instruction->set_shape(on_device);
-      }
+    for (Instruction* instruction : AllInstructions(module_)) {
+      const Shape shape = instruction->shape();
+      const Shape on_device = WithoutHostMemory(shape);
+      if (shape == on_device) continue;
+      forgotten_.emplace(instruction, shape);
+      instruction->set_shape(on_device);
     }
   }
 
