@@ -1,6 +1,5 @@
 #include "passes/rewrite.h"
 
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -103,9 +102,8 @@ class Driver {
   absl::Status CountHit(const Rule& rule) {
     ++hits_[rule.name];
     if (++total_ <= limit_) return absl::OkStatus();
-    const auto busiest =
-        std::max_element(hits_.begin(), hits_.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto busiest = absl::c_max_element(
+        hits_, [](const auto& a, const auto& b) { return a.second < b.second; });
     return Error("rewriting `{}` does not come to rest after {} rewrites; rule `{}` fired {} times",
                  computation_.name(), limit_, busiest->first, busiest->second);
   }
@@ -135,8 +133,7 @@ class Driver {
     while (!stack.empty()) {
       Instruction* top = stack.back();
       stack.pop_back();
-      if (top->id() < first_new || std::find(built.begin(), built.end(), top) != built.end())
-        continue;
+      if (top->id() < first_new || absl::c_linear_search(built, top)) continue;
       built.push_back(top);
       for (Instruction* operand : top->operands()) stack.push_back(operand);
     }

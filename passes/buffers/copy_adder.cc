@@ -30,8 +30,7 @@ bool HasDisjointRegions(const Instruction& update) {
 // Whether an update may write over `operand` although that is read: by itself, or by others
 // that say the same of themselves.
 bool IsReadElsewhereOnly(const Instruction& update, const Instruction& operand) {
-  return HasDisjointRegions(update) &&
-         std::all_of(operand.uses().begin(), operand.uses().end(), [&](const Use& use) {
+  return HasDisjointRegions(update) && absl::c_all_of(operand.uses(), [&](const Use& use) {
            return use.user == &update || HasDisjointRegions(*use.user);
          });
 }
@@ -76,9 +75,7 @@ void MoveUses(Instruction* from, Instruction* to) {
   if (from->is_root()) from->parent()->set_root(to);
 }
 
-bool Any(const std::vector<bool>& wanted) {
-  return std::find(wanted.begin(), wanted.end(), true) != wanted.end();
-}
+bool Any(const std::vector<bool>& wanted) { return absl::c_linear_search(wanted, true); }
 
 }  // namespace
 
@@ -173,7 +170,7 @@ LeafCopies CopyAdder::CopyForUsers(Instruction* value, const std::vector<bool>& 
       if (is_copy) MoveUses(user, element);
       fresh->ReplaceAllUsesWith(user);
       value->parent()->Remove(fresh);
-      *std::find(copies.elements.begin(), copies.elements.end(), fresh) = user;
+      *absl::c_find(copies.elements, fresh) = user;
       replaced[index] = true;
     } else {
       MoveUses(user, element);

@@ -1,6 +1,5 @@
 #include "passes/buffers/copy_insertion.h"
 
-#include <algorithm>
 #include <limits>
 #include <tuple>
 
@@ -33,7 +32,7 @@ std::vector<InPlacePair> ForcedPairs(const Instruction& instruction) {
 
 bool MayWriteOver(const Instruction& instruction, const InPlacePair& wanted) {
   const std::vector<InPlacePair> pairs = InPlacePairs(instruction);
-  return std::any_of(pairs.begin(), pairs.end(), [&](const InPlacePair& pair) {
+  return absl::c_any_of(pairs, [&](const InPlacePair& pair) {
     return pair.operand == wanted.operand && pair.operand_leaf == wanted.operand_leaf &&
            pair.leaf == wanted.leaf;
   });
@@ -43,7 +42,7 @@ bool IsReadOnly(const Value& value, const Module& module) {
   if (value.def->IsConstant()) return true;
   if (value.def->opcode() != Opcode::kParameter || !value.def->parent()->is_entry()) return false;
   const std::vector<EntryAlias> aliases = EntryAliases(module);
-  return std::none_of(aliases.begin(), aliases.end(), [&](const EntryAlias& alias) {
+  return absl::c_none_of(aliases, [&](const EntryAlias& alias) {
     return alias.parameter == value.def && static_cast<int64_t>(alias.from) == value.leaf;
   });
 }
@@ -77,8 +76,8 @@ class Inserter {
     Remove();
     if (edge_limit_ > 0) module_.ClearSchedule();
     if (!dense_) RETURN_IF_ERROR(AddSpecialCases());
-    const auto copies = std::count_if(added_.begin(), added_.end(),
-                                      [](const Instruction* copy) { return !copy->is_dead(); });
+    const auto copies =
+        absl::c_count_if(added_, [](const Instruction* copy) { return !copy->is_dead(); });
     context_.Count("copies", copies);
     return changed_ || copies > 0 || Outlines() != before;
   }
@@ -338,8 +337,7 @@ class Inserter {
 
   bool IsAliasedResult(size_t leaf) const {
     const std::vector<EntryAlias> aliases = EntryAliases(module_);
-    return std::any_of(aliases.begin(), aliases.end(),
-                       [leaf](const EntryAlias& alias) { return alias.to == leaf; });
+    return absl::c_any_of(aliases, [leaf](const EntryAlias& alias) { return alias.to == leaf; });
   }
 
   Module& module_;

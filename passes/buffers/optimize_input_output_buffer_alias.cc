@@ -1,7 +1,5 @@
 #include "passes/buffers/optimize_input_output_buffer_alias.h"
 
-#include <algorithm>
-
 #include "lib/types/memory_space.h"
 #include "passes/buffers/entry_alias.h"
 
@@ -16,7 +14,7 @@ struct AliasBuffer {
 };
 
 void LargestFirst(std::vector<AliasBuffer>& buffers) {
-  std::stable_sort(buffers.begin(), buffers.end(), [](const AliasBuffer& a, const AliasBuffer& b) {
+  absl::c_stable_sort(buffers, [](const AliasBuffer& a, const AliasBuffer& b) {
     return std::pair(a.memory_space, -a.bytes) < std::pair(b.memory_space, -b.bytes);
   });
 }

@@ -1,7 +1,5 @@
 #include "passes/buffers/started_chains.h"
 
-#include <algorithm>
-
 #include "lib/ir/builder.h"
 #include "lib/ir/custom_call.h"
 #include "lib/ops/opcode_groups.h"
@@ -42,14 +40,14 @@ Use LeavesAt(const Instruction& value) {
 
 bool IsRootOfLoopBody(const Instruction& tuple) {
   const auto callers = tuple.parent()->callers();
-  return tuple.is_root() && std::any_of(callers.begin(), callers.end(), [](const CallSite& site) {
+  return tuple.is_root() && absl::c_any_of(callers, [](const CallSite& site) {
            return site.caller->opcode() == Opcode::kWhile && site.call_index == 1;
          });
 }
 
 bool BeginsLoop(const Instruction& tuple) {
-  return std::any_of(tuple.uses().begin(), tuple.uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kWhile; });
+  return absl::c_any_of(tuple.uses(),
+                        [](const Use& use) { return use.user->opcode() == Opcode::kWhile; });
 }
 
 // What ends the chain that the parameter holds as element `index`; null if nothing does.

@@ -50,8 +50,7 @@ std::optional<int64_t> MostFrequentDimension(const std::vector<Instruction*>& co
     lowest_rank = std::min<int64_t>(lowest_rank, collective->shape().rank());
   }
   const auto most =
-      std::max_element(counts.begin(), counts.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+      absl::c_max_element(counts, [](const auto& a, const auto& b) { return a.second < b.second; });
   return most->first < lowest_rank ? most->first : 0;
 }
 
@@ -176,8 +175,8 @@ class Combiner {
     Instruction* all = builder.OpWithShape(opcode_, Shape::Tuple(shapes), operands, attrs, calls);
     made.push_back(all);
     SetNotes(chosen, all);
-    if (std::any_of(chosen.begin(), chosen.end(),
-                    [](const Instruction* member) { return member->sharding() != nullptr; })) {
+    if (absl::c_any_of(chosen,
+                       [](const Instruction* member) { return member->sharding() != nullptr; })) {
       std::vector<Sharding::Leaf> leaves;
       for (const Instruction* member : chosen)
         leaves.push_back(member->sharding() != nullptr ? member->sharding()->leaves[0]

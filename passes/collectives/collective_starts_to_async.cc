@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "lib/ir/builder.h"
@@ -52,8 +51,8 @@ absl::Status MakeGeneric(Instruction* start, Instruction* done) {
   end->RemoveControlPredecessor(begin);  // it reads it
   if (computation.has_schedule()) {
     std::vector<Instruction*> sequence = computation.schedule();
-    std::replace(sequence.begin(), sequence.end(), start, begin);
-    std::replace(sequence.begin(), sequence.end(), done, end);
+    absl::c_replace(sequence, start, begin);
+    absl::c_replace(sequence, done, end);
     computation.set_schedule(std::move(sequence));
   }
   computation.module().MoveName(*start, body->root());

@@ -1,7 +1,5 @@
 #include "passes/collectives/reorder_reduce_transpose.h"
 
-#include <algorithm>
-
 #include "lib/analysis/region.h"
 #include "passes/collectives/carried_sums.h"
 
@@ -48,8 +46,7 @@ Instruction* TransposeFirst(Instruction* transpose, Rewriter& rewriter) {
   value = rewriter.Transpose(value, order);
   rewriter.set_origin(scatter);
   ReduceScatterAttrs attrs = scatter->attrs<ReduceScatterAttrs>();
-  attrs.dimensions.value =
-      std::find(order.begin(), order.end(), attrs.dimensions.value) - order.begin();
+  attrs.dimensions.value = absl::c_find(order, attrs.dimensions.value) - order.begin();
   return rewriter.OpWithShape(Opcode::kReduceScatter, transpose->shape(), {value},
                               AttrsPtr::Make(std::move(attrs)), {region});
 }

@@ -1,7 +1,5 @@
 #include "passes/control_flow/branch_motion.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/builder.h"
@@ -282,8 +280,8 @@ namespace {
 // One of a chain of conversions: which of them should move is not clear.
 bool IsChainedConvert(const Instruction& convert) {
   return convert.operand(0)->opcode() == Opcode::kConvert ||
-         std::any_of(convert.uses().begin(), convert.uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kConvert; });
+         absl::c_any_of(convert.uses(),
+                        [](const Use& use) { return use.user->opcode() == Opcode::kConvert; });
 }
 
 bool IsMovableConvert(const Instruction& convert) {
@@ -292,8 +290,7 @@ bool IsMovableConvert(const Instruction& convert) {
 }
 
 bool IsRepeated(const Instruction& element, const Instruction& root) {
-  return std::count_if(element.uses().begin(), element.uses().end(),
-                       [&](const Use& use) { return use.user == &root; }) > 1;
+  return absl::c_count_if(element.uses(), [&](const Use& use) { return use.user == &root; }) > 1;
 }
 
 }  // namespace
@@ -301,7 +298,7 @@ bool IsRepeated(const Instruction& element, const Instruction& root) {
 std::vector<int64_t> ConvertedElements(const Instruction& conditional, bool layout_sensitive) {
   const auto same = [&](Shape a, Shape b) { return layout_sensitive ? a == b : Compatible(a, b); };
   const std::vector<Computation*> branches = conditional.calls();
-  if (std::any_of(branches.begin(), branches.end(), [](const Computation* branch) {
+  if (absl::c_any_of(branches, [](const Computation* branch) {
         return branch->root()->opcode() != Opcode::kTuple || branch->callers().size() > 1;
       }))
     return {};
@@ -310,7 +307,7 @@ std::vector<int64_t> ConvertedElements(const Instruction& conditional, bool layo
   for (int i = 0; i < root.operand_count(); ++i) {
     const Instruction& convert = *root.operand(i);
     if (!IsMovableConvert(convert) || IsRepeated(convert, root)) continue;
-    if (std::all_of(branches.begin(), branches.end(), [&](const Computation* branch) {
+    if (absl::c_all_of(branches, [&](const Computation* branch) {
           const Instruction& other = *branch->root()->operand(i);
           return IsMovableConvert(other) && same(other.shape(), convert.shape()) &&
                  same(other.operand(0)->shape(), convert.operand(0)->shape());

@@ -60,9 +60,9 @@ class Block {
     for (const Instruction* member : members_) {
       if (member->has_control_edges()) return No("`{}` has control edges", member->name());
       const auto operands = member->operands();
-      if (member->HasSideEffect() ||
-          std::any_of(operands.begin(), operands.end(),
-                      [&](const Instruction* operand) { return with_effects.contains(operand); }))
+      if (member->HasSideEffect() || absl::c_any_of(operands, [&](const Instruction* operand) {
+            return with_effects.contains(operand);
+          }))
         with_effects.insert(member);
       if (with_effects.contains(member) && IsReadOutside(*member))
         return No("`{}`, which needs a side effect, is read outside", member->name());
@@ -108,13 +108,12 @@ class Block {
       return false;
     if (instruction.operand_count() == 0)
       return instruction.IsConstant() || instruction.opcode() == Opcode::kIota;
-    return std::all_of(operands.begin(), operands.end(),
-                       [&](const Instruction* operand) { return others.contains(operand); });
+    return absl::c_all_of(operands,
+                          [&](const Instruction* operand) { return others.contains(operand); });
   }
 
   bool IsReadOutside(const Instruction& member) const {
-    return member.is_root() ||
-           std::any_of(member.uses().begin(), member.uses().end(), [&](const Use& use) {
+    return member.is_root() || absl::c_any_of(member.uses(), [&](const Use& use) {
              return use.user != end_ && !set_.contains(use.user);
            });
   }

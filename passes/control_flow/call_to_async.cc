@@ -118,7 +118,7 @@ class PairMaker {
     }
     std::vector<size_t> order(given_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    absl::c_stable_sort(order, [&](size_t a, size_t b) {
       return std::pair(level[a], !leads[a]) < std::pair(level[b], !leads[b]);
     });
     std::vector<Instruction*> sequence;
@@ -129,8 +129,7 @@ class PairMaker {
   static bool Uses(const Instruction& instruction, const Instruction* call) {
     const auto before = instruction.control_predecessors();
     const auto operands = instruction.operands();
-    return std::find(operands.begin(), operands.end(), call) != operands.end() ||
-           std::find(before.begin(), before.end(), call) != before.end();
+    return absl::c_linear_search(operands, call) || absl::c_linear_search(before, call);
   }
 
   // Whether something of weight stands between the start and the done of the call at `at`.

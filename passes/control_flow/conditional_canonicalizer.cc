@@ -1,7 +1,5 @@
 #include "passes/control_flow/conditional_canonicalizer.h"
 
-#include <algorithm>
-
 #include "lib/ir/async_chain.h"
 #include "passes/rewrite.h"
 
@@ -18,7 +16,7 @@ void WrapExtras(Instruction* tuple) {
 }
 
 bool CalledByConditionalsOnly(const Computation& branch) {
-  return std::all_of(branch.callers().begin(), branch.callers().end(), [](const CallSite& site) {
+  return absl::c_all_of(branch.callers(), [](const CallSite& site) {
     return site.caller->opcode() == Opcode::kConditional;
   });
 }

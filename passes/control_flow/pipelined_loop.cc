@@ -177,8 +177,7 @@ Decision MayTakeApart(const Instruction& loop) {
       !OnlyElementsRead(*loop.while_condition()->parameter(0)) || !OnlyElementsRead(loop))
     return No("its state is read as a whole");
   const std::vector<Instruction*> tests = loop.while_condition()->instruction_vector();
-  if (std::any_of(tests.begin(), tests.end(),
-                  [](const Instruction* test) { return test->HasSideEffect(); }))
+  if (absl::c_any_of(tests, [](const Instruction* test) { return test->HasSideEffect(); }))
     return No("its condition has effects");
   if (loop.has_control_edges() || body.root()->has_control_edges() ||
       body.parameter(0)->has_control_edges())

@@ -114,8 +114,7 @@ struct Side {
 Instruction* Spread(Rewriter& rewriter, const Side& side, ElementType type, const DimVec& sizes) {
   Instruction* value = side.value;
   if (value->shape().element_type() != type) value = rewriter.Convert(value, type);
-  if (!std::is_sorted(side.order.begin(), side.order.end()))
-    value = rewriter.Transpose(value, side.order);
+  if (!absl::c_is_sorted(side.order)) value = rewriter.Transpose(value, side.order);
   return rewriter.Broadcast(value, sizes, side.places);
 }
 

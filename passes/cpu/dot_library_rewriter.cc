@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
 #include "lib/support/json_value.h"
 #include "passes/cpu/cpu_libraries.h"
 #include "passes/fusion/fuse.h"
@@ -163,8 +162,8 @@ class ComputationFuser {
       for (Instruction* operand : x.operands()) {
         if (operand->is_root() || operand->has_control_edges() || seen_.contains(operand)) continue;
         const absl::Span<const Use> uses = operand->uses();
-        if (!std::all_of(uses.begin(), uses.end(),
-                         [&](const Use& use) { return use.user == fusion_ || use.user == &x; }))
+        if (!absl::c_all_of(uses,
+                            [&](const Use& use) { return use.user == fusion_ || use.user == &x; }))
           continue;
         seen_.insert(operand);
         candidates_.push_back({operand, Direction::kUp});

@@ -45,8 +45,7 @@ double BytesOf(const Computation& computation) {
 // Buffers, tokens and what is started and not done do not go through calls.
 bool IsOfArrays(Shape state) {
   if (!state.IsTuple()) return state.IsArray();
-  return std::all_of(state.elements().begin(), state.elements().end(),
-                     [](const Shape& element) { return element.IsArray(); });
+  return absl::c_all_of(state.elements(), [](const Shape& element) { return element.IsArray(); });
 }
 
 Decision CanBeHoisted(const Instruction& loop, int64_t byte_threshold) {

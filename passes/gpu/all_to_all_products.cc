@@ -1,7 +1,5 @@
 #include "passes/gpu/all_to_all_products.h"
 
-#include <algorithm>
-
 #include "lib/analysis/device_groups.h"
 #include "lib/support/decision.h"
 #include "lib/types/shape_util.h"
@@ -55,7 +53,7 @@ int64_t DimAfter(const Instruction& move, int64_t dim) {
     return ReshapedDim(move.operand(0)->shape(), move.shape(), dim);
   if (move.opcode() != Opcode::kTranspose) return dim;
   const DimVec& dims = move.attrs<TransposeAttrs>().dimensions;
-  return std::find(dims.begin(), dims.end(), dim) - dims.begin();
+  return absl::c_find(dims, dim) - dims.begin();
 }
 
 // Where dimension `dim` of its result is in the operand; -1: nowhere.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/analysis/call_graph.h"
 #include "lib/support/decision.h"
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/analysis/call_graph.h"
 #include "lib/analysis/cost.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_questions.h"

@@ -22,8 +22,8 @@ bool IsStaticProduct(const Instruction& instruction) {
     return value->shape().IsArray() && !value->shape().has_dynamic_dims();
   };
   return IsProduct(instruction.opcode()) && is_static(&instruction) &&
-         std::all_of(instruction.operands().begin(), instruction.operands().end(), is_static) &&
-         !instruction.HasSideEffect() && !instruction.has_control_edges();
+         absl::c_all_of(instruction.operands(), is_static) && !instruction.HasSideEffect() &&
+         !instruction.has_control_edges();
 }
 
 bool IsLeftToLibrary(const Instruction& product) {

@@ -1,9 +1,6 @@
 #include "passes/gpu/horizontal_input_fusion.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
 #include "passes/gpu/shared_kernels.h"
 
 namespace hlo {
@@ -52,8 +49,8 @@ class InputFuser {
       const Shape reduced = ReducedBy(x);
       return std::tuple(reduced.rank(), reduced.dims(), BodySize(x), x.id());
     };
-    std::sort(found.begin(), found.end(),
-              [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
+    absl::c_sort(found,
+                 [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
     return found;
   }
 

@@ -1,10 +1,7 @@
 #include "passes/gpu/horizontal_loop_fusion.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
 #include "lib/types/memory_order.h"
 #include "passes/gpu/shared_kernels.h"
 #include "passes/layout/sub_byte_size_setter.h"
@@ -161,7 +158,7 @@ class LoopFuser {
 
   bool Run() {
     std::vector<Instruction*> readers = computation_.PostOrder();
-    if (is_older_) std::reverse(readers.begin(), readers.end());
+    if (is_older_) absl::c_reverse(readers);
     bool changed = false;
     while (!readers.empty()) {
       Instruction* const reader = readers.back();
@@ -212,8 +209,8 @@ class LoopFuser {
     const auto key = [](const Instruction& x) {
       return std::tuple(TypeOf(x), OutputCount(x), BodySize(x), FirstOutput(x).element_count());
     };
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
+    absl::c_stable_sort(
+        candidates, [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
     return candidates;
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/analysis/call_graph.h"
 #include "lib/analysis/reachability.h"
 #include "passes/cpu/cpu_multi_output_fusion.h"
 #include "passes/fusion/fusion_questions.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/analysis/call_graph.h"
 #include "passes/fusion/fuse.h"
 #include "passes/gpu/fusion_candidates.h"
 #include "passes/gpu/performance_model.h"

@@ -90,7 +90,7 @@ std::optional<TiledTranspose> InMemory(const Instruction& x) {
   DimVec sorted = result.permutation;
   absl::c_sort(sorted);
   for (int64_t& place : result.permutation)
-    place = std::lower_bound(sorted.begin(), sorted.end(), place) - sorted.begin();
+    place = absl::c_lower_bound(sorted, place) - sorted.begin();
   return result;
 }
 

@@ -42,7 +42,7 @@ std::optional<ScaledOperand> FindScaled(Instruction* value) {
   for (; IsScaledMove(*value); value = value->operand(0)) moves.push_back(value);
   const std::optional<ScaledF8> scaled = MatchScaledF8(value);
   if (!scaled) return std::nullopt;
-  std::reverse(moves.begin(), moves.end());
+  absl::c_reverse(moves);
   return ScaledOperand{*scaled, std::move(moves)};
 }
 
@@ -99,11 +99,11 @@ Decision MatchBody(const Instruction& loop, WindowedBody& body) {
   if (!CanCarryMore(loop)) return No("others call its computations or see its whole state");
   const auto elements = loop.shape().elements();
   const Instruction& root = *loop.while_body()->root();
-  const bool fits = elements.size() == kStateElements &&
-                    std::all_of(elements.begin(), elements.end(),
-                                [](const Shape& element) { return element.IsArray(); }) &&
-                    IsParameterElement(*root.operand(1), 1) &&
-                    (MatchesGathered(root, body) || MatchesScattered(root));
+  const bool fits =
+      elements.size() == kStateElements &&
+      absl::c_all_of(elements, [](const Shape& element) { return element.IsArray(); }) &&
+      IsParameterElement(*root.operand(1), 1) &&
+      (MatchesGathered(root, body) || MatchesScattered(root));
   return fits ? Yes() : No("its body has not two products of parts that go round");
 }
 

@@ -1,7 +1,5 @@
 #include "passes/gpu/windowed_gathers.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/device_values.h"
@@ -71,7 +69,7 @@ std::optional<LoopParts> FindLoopParts(const Instruction& loop) {
   Instruction* part = loop.while_body()->root()->operand(0);
   for (; IsPlainSend(*part); part = part->operand(0)) found.sends.push_back(part);
   if (!IsParameterElement(*part, 0) || found.sends.empty()) return std::nullopt;
-  std::reverse(found.sends.begin(), found.sends.end());
+  absl::c_reverse(found.sends);
   for (const Instruction* send : found.sends)
     found.parts.push_back({send->operand(0), FindStart(*send->operand(0))});
   // The first part may be read more than once from the state.
@@ -150,8 +148,8 @@ class PartTracker {
   }
 
   bool SawAll() const {
-    return std::all_of(seen_.begin(), seen_.end(), [](const std::vector<bool>& parts) {
-      return !parts.empty() && std::find(parts.begin(), parts.end(), false) == parts.end();
+    return absl::c_all_of(seen_, [](const std::vector<bool>& parts) {
+      return !parts.empty() && !absl::c_linear_search(parts, false);
     });
   }
 

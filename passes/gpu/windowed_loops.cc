@@ -1,7 +1,5 @@
 #include "passes/gpu/windowed_loops.h"
 
-#include <algorithm>
-
 #include "lib/match/pattern.h"
 #include "passes/gpu/operation_queues.h"
 #include "passes/rewrite.h"
@@ -36,7 +34,7 @@ std::vector<Instruction*> AddedProducts(Instruction* sum) {
     sum = one;
   }
   if (!IsParameterElement(*sum, kProductElement)) return {};
-  std::reverse(products.begin(), products.end());
+  absl::c_reverse(products);
   return products;
 }
 

@@ -1,7 +1,5 @@
 #include "passes/layout/host_offloader.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/alias.h"
 #include "lib/analysis/call_graph.h"
@@ -81,8 +79,8 @@ class Offload {
     for (const HostPlace& place : walk_.places()) {
       if (!forgotten_.contains(place.instruction)) return true;
     }
-    return std::any_of(forgotten_.begin(), forgotten_.end(),
-                       [](const auto& before) { return before.first->shape() != before.second; });
+    return absl::c_any_of(
+        forgotten_, [](const auto& before) { return before.first->shape() != before.second; });
   }
 
   absl::Status FollowParameters() {

@@ -1,6 +1,5 @@
 #include "passes/layout/normalized_ops.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -120,7 +119,7 @@ Decision OnlyMovesOrCopies(const Instruction& copy) {
 Instruction* Copy(const Instruction& old, NormalForms& forms) {
   if (SameOrder(old.operand(0)->shape(), old.shape())) return Elementwise(old, forms);
   DimVec dimensions(static_cast<size_t>(old.shape().rank()));
-  std::iota(dimensions.begin(), dimensions.end(), 0);
+  absl::c_iota(dimensions, 0);
   Instruction* const moved = Transposed(old, dimensions, forms);
   return moved;
 }
@@ -313,7 +312,7 @@ Instruction* Scatter(const Instruction& old, NormalForms& forms) {
       update = WithWindowInOrder(update, window, old);
     }
     const int64_t first = operands.back()->shape().rank() - static_cast<int64_t>(window.size());
-    std::iota(window.begin(), window.end(), first);
+    absl::c_iota(window, first);
   }
   attrs.update_window_dims = window;
   Renumber(attrs.inserted_window_dims, NewNumbers(input));

@@ -1,7 +1,5 @@
 #include "passes/precision/element_type_converter.h"
 
-#include <algorithm>
-
 #include "lib/ir/async_chain.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/precision/holds_type.h"
@@ -78,7 +76,7 @@ absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computa
   for (Instruction* instruction : computation.PostOrder()) {
     if (IsLeftAlone(*instruction)) continue;
     const std::vector<Instruction*> operands = instruction->operand_vector();
-    const bool reads = std::any_of(operands.begin(), operands.end(), [&](const Instruction* x) {
+    const bool reads = absl::c_any_of(operands, [&](const Instruction* x) {
       return x->shape().element_type() == options_.eliminate_type;
     });
     if (!reads && !HoldsType(instruction->shape(), options_.eliminate_type)) continue;

@@ -26,8 +26,8 @@ enum class SortBy { kNone, kLhs, kRhs };
 SortBy SideToSortBy(const DimVec& lhs, const DimVec& rhs) {
   if (lhs.empty()) return SortBy::kNone;
   const bool lhs_neighbours = AreNeighbours(lhs), rhs_neighbours = AreNeighbours(rhs);
-  const bool lhs_wants = lhs_neighbours && !std::is_sorted(lhs.begin(), lhs.end());
-  const bool rhs_wants = rhs_neighbours && !std::is_sorted(rhs.begin(), rhs.end());
+  const bool lhs_wants = lhs_neighbours && !absl::c_is_sorted(lhs);
+  const bool rhs_wants = rhs_neighbours && !absl::c_is_sorted(rhs);
   if (lhs_wants && (rhs_wants || !rhs_neighbours)) return SortBy::kLhs;
   return rhs_wants && !lhs_neighbours ? SortBy::kRhs : SortBy::kNone;
 }
@@ -47,8 +47,8 @@ absl::StatusOr<bool> DotDimensionSorter::Run(Module& module, PassContext& contex
       if (side == SortBy::kNone) continue;
       const DimVec& key = side == SortBy::kLhs ? lhs : rhs;
       std::vector<size_t> order(key.size());
-      std::iota(order.begin(), order.end(), size_t{0});
-      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key[a] < key[b]; });
+      absl::c_iota(order, size_t{0});
+      absl::c_sort(order, [&](size_t a, size_t b) { return key[a] < key[b]; });
       if (!context.MayRewrite()) return changed;
       context.Passed(*dot, "its contracted dimensions are sorted");
       lhs = Reordered(lhs, order);

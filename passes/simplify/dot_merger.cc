@@ -24,9 +24,7 @@ int64_t OwnDimension(const DotAttrs& attrs, int other, Shape shape) {
   const DimVec& contracted = other == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
   int64_t own = -1;
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (std::find(batch.begin(), batch.end(), d) != batch.end() ||
-        std::find(contracted.begin(), contracted.end(), d) != contracted.end())
-      continue;
+    if (absl::c_linear_search(batch, d) || absl::c_linear_search(contracted, d)) continue;
     if (own >= 0) return -1;
     own = d;
   }
@@ -133,10 +131,9 @@ class DotsMerger {
       }
     }
     // As the module lists them.
-    std::stable_sort(order_.begin(), order_.end(),
-                     [](const Key& a, const Key& b) { return a.first < b.first; });
+    absl::c_stable_sort(order_, [](const Key& a, const Key& b) { return a.first < b.first; });
     for (auto& [key, members] : groups_) {
-      std::stable_sort(members.begin(), members.end(), [](const SharedDot& a, const SharedDot& b) {
+      absl::c_stable_sort(members, [](const SharedDot& a, const SharedDot& b) {
         return a.dot->id() < b.dot->id();
       });
     }

@@ -1,6 +1,5 @@
 #include "passes/util/loop_state.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "lib/ops/opcode_set.h"
@@ -58,7 +57,7 @@ void RedirectUses(const std::vector<Use>& uses, Views& views, uint32_t first_new
 
 std::vector<Use> UsesOf(const Instruction& value) {
   std::vector<Use> uses(value.uses().begin(), value.uses().end());
-  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+  absl::c_sort(uses, [](const Use& a, const Use& b) {
     return std::pair(a.user->id(), a.operand_index) < std::pair(b.user->id(), b.operand_index);
   });
   return uses;
@@ -153,9 +152,9 @@ Instruction* ThroughTuples(Instruction* value) {
 }
 
 bool OnlyElementsRead(const Instruction& tuple) {
-  return !tuple.is_root() &&
-         std::all_of(tuple.uses().begin(), tuple.uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
+  return !tuple.is_root() && absl::c_all_of(tuple.uses(), [](const Use& use) {
+    return use.user->opcode() == Opcode::kGetTupleElement;
+  });
 }
 
 bool MayPassBy(const Instruction& tuple, const Instruction& element) {
