@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/registry.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/printer.h"
 #include "lib/ops/attrs.h"
 #include "lib/support/archive.h"
@@ -100,15 +101,13 @@ absl::StatusOr<About> ReadAbout(std::string_view json, SavedExecutable& saved) {
 }  // namespace
 
 void SavedExecutable::Restore(Module& module) const {
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kRng) continue;
-      const auto it = streams.find(std::string(instruction->name()));
-      if (it == streams.end()) continue;
-      RngAttrs attrs = instruction->attrs<RngAttrs>();
-      attrs.stream = it->second;
-      instruction->SetAttrs(std::move(attrs));
-    }
+  for (Instruction* instruction : AllInstructions(module)) {
+    if (instruction->opcode() != Opcode::kRng) continue;
+    const auto it = streams.find(std::string(instruction->name()));
+    if (it == streams.end()) continue;
+    RngAttrs attrs = instruction->attrs<RngAttrs>();
+    attrs.stream = it->second;
+    instruction->SetAttrs(std::move(attrs));
   }
 }
 

@@ -10,6 +10,7 @@
 // the real one plus one.
 #include <algorithm>
 
+#include "lib/ir/any_instruction.h"
 #include "parser/parser_internal.h"
 
 namespace hlo {
@@ -169,19 +170,17 @@ void Parser::RenumberStackFrames() {
   const Instruction* first_lost = nullptr;  // of those whose frame the tables lack
   int32_t first_id = 0;
   int64_t lost = 0;
-  for (Computation* computation : module_->computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      const Extras* extras = instruction->extras();
-      if (extras == nullptr || extras->metadata.stack_frame_id == 0) continue;
-      int32_t& id = instruction->mutable_extras().metadata.stack_frame_id;
-      const int32_t written = id;
-      id = interner.Frame(id);
-      if (id != 0) continue;
-      ++lost;
-      if (first_lost != nullptr && first_lost->loc().offset < instruction->loc().offset) continue;
-      first_lost = instruction;
-      first_id = written;
-    }
+  for (Instruction* instruction : AllInstructions(*module_)) {
+    const Extras* extras = instruction->extras();
+    if (extras == nullptr || extras->metadata.stack_frame_id == 0) continue;
+    int32_t& id = instruction->mutable_extras().metadata.stack_frame_id;
+    const int32_t written = id;
+    id = interner.Frame(id);
+    if (id != 0) continue;
+    ++lost;
+    if (first_lost != nullptr && first_lost->loc().offset < instruction->loc().offset) continue;
+    first_lost = instruction;
+    first_id = written;
   }
   if (lost == 1) {
     Warn(first_lost->loc(), "stack frame {} is not in the tables, or they are broken there",

@@ -8,6 +8,7 @@
 // A word in front of `(` is an opcode, any other word is a name: one token of look-ahead decides.
 #include <algorithm>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/types/shape_util.h"
 #include "parser/parser_internal.h"
 
@@ -403,10 +404,8 @@ Instruction* Parser::Element(Scope& scope, Instruction* tuple, int64_t index, So
 std::string_view Parser::AnonymousName(std::string_view opcode) {
   if (!anonymous_names_) {
     anonymous_names_.emplace();
-    for (const Computation* computation : module_->computations()) {
-      for (const Instruction* instruction : computation->instructions())
-        anonymous_names_->Unique(instruction->name());
-    }
+    for (const Instruction* instruction : AllInstructions(*module_))
+      anonymous_names_->Unique(instruction->name());
   }
   return module_->Intern(anonymous_names_->Unique(fmt::format("{}.anon", opcode)));
 }

@@ -47,8 +47,7 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
     for (Instruction* instruction : matches) {
       if (!context.MayRewrite()) return changed;
       const uint32_t first_new = module.id_limit(), first_region = module.serial_limit();
-      Rewriter rewriter(computation, context);
-      rewriter.set_origin(instruction);
+      Rewriter rewriter(computation, context, instruction);
       ASSIGN_OR_RETURN(Instruction * replacement, Expand(instruction, rewriter));
       if (replacement != nullptr && !Compatible(replacement->shape(), instruction->shape()))
         replacement = WithWidthsOf(instruction->shape(), replacement, rewriter);

@@ -32,6 +32,13 @@ std::vector<Computation*> PassContext::NonFusionComputations(const Module& modul
   return found;
 }
 
+std::vector<Computation*> PassContext::ControlFlowComputations(const Module& module) {
+  std::vector<Computation*> found = NonFusionComputations(module);
+  std::erase_if(
+      found, [](const Computation* c) { return DirectContext(*c) != CallContext::kControlFlow; });
+  return found;
+}
+
 absl::StatusOr<bool> RunPart(Pass& pass, Module& module, PassContext& context) {
   context.analyses().Forget();
   absl::StatusOr<bool> changed = pass.Run(module, context);

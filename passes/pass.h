@@ -7,8 +7,8 @@
 //   HLO_DEFINE_PASS(Dce)                      // in the .cc
 //   HLO_PASS("dce", Dce, kSimplify, "…")      // one row in passes.def
 //
-// A pass with options has a nested `Options` struct with Fields() (lib/support/fields.h) and a
-// constructor that takes it; the text `dce{name=value}` is parsed into it.
+// Options are a struct that names its members (lib/support/option_fields.h; by Fields() where texts
+// are others); the text `dce{name=value}` is parsed into it. WithOptions keeps it.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,8 @@
 
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
-#include "lib/support/fields.h"
+#include "lib/support/decision.h"
+#include "lib/support/option_fields.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
 #include "passes/analyses.h"
@@ -44,6 +45,8 @@ class PassContext {
   // only when there are several.
   std::vector<Computation*> Computations(const Module& module, const OpcodeSet& holding);
   std::vector<Computation*> NonFusionComputations(const Module& module, const OpcodeSet& holding);
+  // Those that run as parts of the program alone: no regions of reductions and the like.
+  std::vector<Computation*> ControlFlowComputations(const Module& module);
 
   // Threads for passes that ask for them; results do not depend on how many there are. 1 (the
   // default): none but the caller's. 0: one for each processor.
@@ -81,6 +84,11 @@ class PassContext {
   }
   void Missed(const Instruction& instruction, std::string_view reason) {
     if (wants_remarks_) Emit(Remark::kMissed, instruction, std::string(reason));
+  }
+  // Whether the answer is yes; else its reason is why the instruction is left alone.
+  bool Allowed(const Instruction& instruction, const Decision& decision) {
+    if (!decision) Missed(instruction, decision.reason());
+    return static_cast<bool>(decision);
   }
   enum class Remark { kPassed, kMissed, kAnalysis };
   struct RemarkEntry {
@@ -147,11 +155,37 @@ class Pass {
   virtual absl::StatusOr<bool> Run(Module& module, PassContext& context) = 0;
 };
 
+// A pass, or one of the other bases, with options that a struct holds: `options_`.
+//
+//   class DotSplitter final : public WithOptions<Pass, DotSplitterOptions> {
+//    public:
+//     using WithOptions::WithOptions;
+template <class Base, class O>
+class WithOptions : public Base {
+ public:
+  using Options = O;
+  explicit WithOptions(Options options = {}) : options_(std::move(options)) {}
+
+ protected:
+  Options options_;
+};
+
 // Runs `pass` as a part of the pass that is running. What is known of the module is found out anew
 // for it and after it: references to analyses end here.
 absl::StatusOr<bool> RunPart(Pass& pass, Module& module, PassContext& context);
 inline absl::StatusOr<bool> RunPart(Pass&& pass, Module& module, PassContext& context) {
   return RunPart(pass, module, context);
+}
+
+// Calls `f` with each of `items`, which are pointers. Whether it changed something, once at least.
+template <class Items, class F>
+absl::StatusOr<bool> ChangesAny(const Items& items, const F& f) {
+  bool changed = false;
+  for (auto* const item : items) {
+    ASSIGN_OR_RETURN(const bool here, absl::StatusOr<bool>(f(*item)));
+    changed |= here;
+  }
+  return changed;
 }
 
 // One `name=value` of a pass's option text, with its place in the pipeline text.
@@ -240,11 +274,14 @@ MadePass MakeWithOptions(const OptionTexts& texts, std::string_view name) {
 }
 }  // namespace internal
 
-// Defines the functions that the row of passes.def declares.
-#define HLO_DEFINE_PASS(Class)                                                        \
-  MadePass Make##Class(const OptionTexts& options, std::string_view name) {           \
-    return internal::MakeWithOptions<Class>(options, name);                           \
-  }                                                                                   \
+// Defines the functions that the row of passes.def declares; the second macro all but Make##Class,
+// which is written by hand where one class has several names.
+#define HLO_DEFINE_PASS(Class)                                              \
+  MadePass Make##Class(const OptionTexts& options, std::string_view name) { \
+    return internal::MakeWithOptions<Class>(options, name);                 \
+  }                                                                         \
+  HLO_DEFINE_PASS_FACTS(Class)
+#define HLO_DEFINE_PASS_FACTS(Class)                                                  \
   std::vector<OptionInfo> OptionsOf##Class() { return internal::OptionsOf<Class>(); } \
   RuleSafety SafetyOf##Class() { return internal::SafetyOf<Class>(); }                \
   AnalysisSet PreservedBy##Class() { return internal::PreservedBy<Class>(); }

@@ -410,8 +410,8 @@ std::string TimeTable(const PipelineResult& result, bool with_memory) {
     }
   }
   std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
+  absl::c_stable_sort(sorted,
+                      [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
   const auto mebibytes = [&](int64_t bytes) {
     return with_memory ? fmt::format(" {:10.1f}", static_cast<double>(bytes) / (1 << 20)) : "";
   };

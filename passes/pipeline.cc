@@ -172,7 +172,7 @@ class PipelineParser {
       if (option.name.empty())
         return Error(Here(1), "expected an option name or `}}` in the options of `{}`", item.name);
       // `layout-sensitive` is another spelling of `layout_sensitive`.
-      std::replace(option.name.begin(), option.name.end(), '-', '_');
+      absl::c_replace(option.name, '-', '_');
       if (Eat('=')) {
         option.has_value = true;
         ASSIGN_OR_RETURN(option.value, Value());

@@ -1,6 +1,5 @@
 #include "passes/rewrite.h"
 
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -8,10 +7,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ir/control_edges.h"
 #include "lib/support/diagnostic.h"
 #include "passes/rule_names.h"
 #include "passes/util/caller_sharding.h"
-#include "passes/util/control_edges.h"
 #include "passes/util/discard.h"
 #include "passes/util/layout_copy.h"
 #include "passes/util/origins.h"
@@ -66,8 +65,7 @@ class Driver {
       if (!context_.RuleEnabled(rule->name)) continue;
       const uint32_t first_new = computation_.module().id_limit();
       const uint32_t first_region = computation_.module().serial_limit();
-      Rewriter rewriter(&computation_, context_);
-      rewriter.set_origin(instruction);
+      Rewriter rewriter(&computation_, context_, instruction);
       Instruction* replacement = rule->apply(instruction, rewriter);
       if (!rewriter.status().ok()) {
         return Internal("rule `{}` on `{}`: {}", rule->name, instruction->name(),
@@ -104,9 +102,8 @@ class Driver {
   absl::Status CountHit(const Rule& rule) {
     ++hits_[rule.name];
     if (++total_ <= limit_) return absl::OkStatus();
-    const auto busiest =
-        std::max_element(hits_.begin(), hits_.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto busiest = absl::c_max_element(
+        hits_, [](const auto& a, const auto& b) { return a.second < b.second; });
     return Error("rewriting `{}` does not come to rest after {} rewrites; rule `{}` fired {} times",
                  computation_.name(), limit_, busiest->first, busiest->second);
   }
@@ -136,8 +133,7 @@ class Driver {
     while (!stack.empty()) {
       Instruction* top = stack.back();
       stack.pop_back();
-      if (top->id() < first_new || std::find(built.begin(), built.end(), top) != built.end())
-        continue;
+      if (top->id() < first_new || absl::c_linear_search(built, top)) continue;
       built.push_back(top);
       for (Instruction* operand : top->operands()) stack.push_back(operand);
     }

@@ -29,8 +29,8 @@ namespace hlo {
 // builds inherits place and metadata of that instruction.
 class Rewriter final : public Builder {
  public:
-  Rewriter(Computation* computation, PassContext& context)
-      : Builder(computation), context_(context) {}
+  Rewriter(Computation* computation, PassContext& context, const Instruction* origin = nullptr)
+      : Builder(computation, origin), context_(context) {}
   Module& module() const { return computation()->module(); }
   PassContext& context() const { return context_; }
 
@@ -88,7 +88,7 @@ void PassOnWork(const Instruction& from, Instruction* to);
 // frontend attributes that was built for this (its id is at least `first_new_id`) takes those of
 // `old`, and its layout; one of the same operation its name; any the origin of `old`. Control edges
 // move over; of an older replacement, which may be needed before what `old` waits for, see
-// passes/util/control_edges.h. Where a bitcast reads the layout of `old`, a copy makes it.
+// lib/ir/control_edges.h. Where a bitcast reads the layout of `old`, a copy makes it.
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id);
 
 // A pass that is a set of rules, run on every computation, callees first:

@@ -21,6 +21,7 @@ ROW = re.compile(r'^HLO_OP\((?P<name>\w+),\s*"(?P<text>[^"]+)",\s*(?P<operands>\
                  r'"(?P<summary>[^"]*)"\)$')
 STRUCT = re.compile(r"^struct (\w+) \{(.*?)^\};", re.S | re.M)
 FIELD = re.compile(r'(Required|Always|Optional|ParseOnly|Hidden|AfterCalls)\(\s*"(\w+)"')
+OPTIONS = re.compile(r"HLO_OPTIONS\(\w+,\s*([^)]*)\)")
 
 OPS_HEAD = """# Opcodes
 
@@ -128,7 +129,9 @@ def passes_table(table, folder):
         header = folder / snake(match["group"]) / f"{snake(match['cls'])}.h"
         if not header.exists():
             sys.exit(f"passes/passes.def: {match['name']} has no header {header.relative_to(ROOT)}")
-        options = [name for _, name in FIELD.findall(header.read_text())]
+        text = header.read_text()
+        options = [name for _, name in FIELD.findall(text)]
+        options += [name for names in OPTIONS.findall(text) for name in re.split(r",\s*", names)]
         cells = (f"`{match['name']}`", match["summary"].replace("|", r"\|"),
                  ", ".join(f"`{name}`" for name in pipelines.pop(match["name"], [])),
                  ", ".join(f"`{name}`" for name in options),

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/printer.h"
 #include "lib/support/diagnostic.h"
 #include "parser/parser.h"
@@ -96,10 +97,8 @@ std::vector<Style> Styles() {
 }
 
 bool HasControlDependencies(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (!instruction->control_predecessors().empty()) return true;
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (!instruction->control_predecessors().empty()) return true;
   }
   return false;
 }

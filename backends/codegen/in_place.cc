@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "backends/codegen/kernel_frame.h"
 #include "lib/analysis/indexing.h"
+#include "lib/ir/updated_operands.h"
 #include "lib/types/shape_util.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -125,11 +126,8 @@ BufferPairs SamePlacePairs(const Instruction& fusion) {
 
 BufferPairs UpdatePairs(const Instruction& fusion) {
   const Instruction* const root = RootOf(fusion);
-  const bool is_update = root->opcode() == Opcode::kDynamicUpdateSlice;
-  if (!is_update && root->opcode() != Opcode::kScatter) return {};
-  const int updated = is_update ? 1 : (root->operand_count() - 1) / 2;
   BufferPairs pairs;
-  for (int k = 0; k < updated; ++k) {
+  for (int k = 0; k < UpdatedOperandCount(*root); ++k) {
     const Instruction* const operand = root->operand(k);
     int position = k;
     if (fusion.IsFusion()) {

@@ -5,6 +5,7 @@
 #include "backends/common/pack_intervals.h"
 #include "backends/common/stored_array.h"
 #include "lib/analysis/alias.h"
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/interference.h"
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/live_range.h"
@@ -156,6 +157,7 @@ class BufferAssigner {
   // result's to overwrite.
   void PlaceArguments(const Computation& entry) {
     int leaf = 0;
+    const std::vector<EntryAlias> aliases = EntryAliases(module_);
     for (const Instruction* parameter : entry.parameters()) {
       for (const ValueId value : leaves(parameter)) {
         Place& place = At(value);
@@ -166,11 +168,9 @@ class BufferAssigner {
                                      .shape = values_[value].shape});
         if (place.storage == Storage::kTemp) place.storage = Storage::kArgument;
       }
-      for (const InputOutputAlias& alias : module_.config().aliases) {
-        if (alias.parameter != parameter->parameter_number()) continue;
-        const int64_t number = LeafNumber(parameter->shape(), alias.parameter_index);
-        if (number < 0) continue;
-        Place& place = At(leaves(parameter)[static_cast<size_t>(number)]);
+      for (const EntryAlias& alias : aliases) {
+        if (alias.parameter != parameter) continue;
+        Place& place = At(leaves(parameter)[alias.from]);
         if (place.storage != Storage::kArgument) continue;
         place.storage = Storage::kTemp;
         out_.allocations_[static_cast<size_t>(place.allocation)].donated = true;
@@ -233,13 +233,9 @@ class BufferAssigner {
 
   // Lets results be made in the memory that is donated for them.
   void ReuseArguments(const Computation& entry) {
-    for (const InputOutputAlias& alias : module_.config().aliases) {
-      const Instruction& parameter = *entry.parameter(static_cast<int>(alias.parameter));
-      const int64_t from = LeafNumber(parameter.shape(), alias.parameter_index);
-      const int64_t to = LeafNumber(entry.root()->shape(), alias.output);
-      if (from < 0 || to < 0) continue;
-      const ValueId given = leaves(&parameter)[static_cast<size_t>(from)];
-      const ValueId result = leaves(entry.root())[static_cast<size_t>(to)];
+    for (const EntryAlias& alias : EntryAliases(module_)) {
+      const ValueId given = leaves(alias.parameter)[alias.from];
+      const ValueId result = leaves(entry.root())[alias.to];
       if (IsTemp(given) && IsTemp(result) && At(given).bytes == At(result).bytes)
         sets_.TryUnite(given, result);
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/leaves.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
@@ -88,14 +89,9 @@ BufferRun::BufferRun(const Executable& executable)
       parameter_leaves_.push_back(leaf);
     }
   }
-  for (const InputOutputAlias& alias : executable.module().config().aliases) {
-    const auto number = static_cast<size_t>(alias.parameter);
-    const int64_t from =
-        LeafNumber(entry_.parameter(static_cast<int>(number))->shape(), alias.parameter_index);
-    const int64_t to = LeafNumber(entry_.root()->shape(), alias.output);
-    if (from < 0 || to < 0) continue;
-    aliases_.push_back(
-        {static_cast<size_t>(to), first[number] + static_cast<size_t>(from), alias.must_alias});
+  for (const EntryAlias& alias : EntryAliases(executable.module())) {
+    const auto number = static_cast<size_t>(alias.parameter->parameter_number());
+    aliases_.push_back({alias.to, first[number] + alias.from, alias.must_alias});
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/analysis/alias.h"
 #include "lib/eval/evaluator.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/verifier.h"
 #include "lib/ir/verify_meaning.h"
 #include "lib/support/file.h"
@@ -62,22 +63,18 @@ std::vector<std::string> Sections(const fs::path& file) {
 }
 
 bool IsDeterministic(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* i : computation->instructions()) {
-      if (i->opcode() == Opcode::kRng || i->opcode() == Opcode::kRngGetAndUpdateState ||
-          i->shape().has_dynamic_dims())
-        return false;
-    }
+  for (const Instruction* i : AllInstructions(module)) {
+    if (i->opcode() == Opcode::kRng || i->opcode() == Opcode::kRngGetAndUpdateState ||
+        i->shape().has_dynamic_dims())
+      return false;
   }
   return true;
 }
 
 std::vector<Instruction*> AsyncStarts(const Module& module) {
   std::vector<Instruction*> starts;
-  for (Computation* computation : module.computations()) {
-    for (Instruction* i : computation->instructions()) {
-      if (i->opcode() == Opcode::kAsyncStart) starts.push_back(i);
-    }
+  for (Instruction* i : AllInstructions(module)) {
+    if (i->opcode() == Opcode::kAsyncStart) starts.push_back(i);
   }
   return starts;
 }

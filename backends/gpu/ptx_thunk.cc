@@ -1,6 +1,7 @@
 #include "backends/gpu/ptx_thunk.h"
 
 #include "backends/gpu/gpu_thunks.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "passes/gpu/library_calls.h"
@@ -35,8 +36,7 @@ absl::Status CheckDims(const Instruction& call, const PtxConfig& config) {
 }
 
 absl::Status CheckArrays(const Instruction& call) {
-  std::vector<Shape> shapes;
-  for (const Instruction* operand : call.operands()) shapes.push_back(operand->shape());
+  std::vector<Shape> shapes = call.operand_shapes();
   if (call.shape().IsTuple()) {
     for (const Shape element : call.shape().elements()) shapes.push_back(element);
   } else {
@@ -96,11 +96,8 @@ absl::StatusOr<PtxLaunch> PtxLaunchOf(const Instruction& call) {
 
 absl::Status RefusePtxCalls(const Module& module) {
   std::vector<Diagnostic> refused;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (IsPtxCall(*instruction))
-        refused.push_back(DiagnosticsOf(RefuseCall(*instruction)).front());
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (IsPtxCall(*instruction)) refused.push_back(DiagnosticsOf(RefuseCall(*instruction)).front());
   }
   return refused.empty() ? absl::OkStatus() : StatusOf(absl::StatusCode::kUnimplemented, refused);
 }

@@ -421,6 +421,23 @@ llvm::Type* RegisterType(llvm::LLVMContext& context, ElementType type) {
   return llvm::Type::getIntNTy(context, 8 * ByteSize(type));
 }
 
+llvm::Type* MemoryType(llvm::LLVMContext& context, ElementType type) {
+  return IsPred(type) ? llvm::Type::getInt8Ty(context) : RegisterType(context, type);
+}
+
+Emitted AddPhi(llvm::IRBuilderBase& b, const Emitted& like) {
+  const auto part = [&b](const llvm::Value* of) -> llvm::Value* {
+    return of == nullptr ? nullptr : b.CreatePHI(of->getType(), 2);
+  };
+  return {part(like.value), part(like.imaginary)};
+}
+
+void AddIncoming(const Emitted& phi, const Emitted& value, llvm::BasicBlock* from) {
+  llvm::cast<llvm::PHINode>(phi.value)->addIncoming(value.value, from);
+  if (phi.imaginary != nullptr)
+    llvm::cast<llvm::PHINode>(phi.imaginary)->addIncoming(value.imaginary, from);
+}
+
 Emitted EmitElement(llvm::IRBuilderBase& b, NarrowConversions has, const ElementOp& op,
                     absl::Span<const ElementType> types, absl::Span<const Emitted> operands) {
   return ElementEmitter(b, has).Apply(op, types, operands);

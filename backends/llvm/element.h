@@ -22,6 +22,13 @@ struct Emitted {
 
 // The LLVM type of one lane (of one part, for complex).
 llvm::Type* RegisterType(llvm::LLVMContext& context, ElementType type);
+// The same as it lies in memory: pred is a byte.
+llvm::Type* MemoryType(llvm::LLVMContext& context, ElementType type);
+
+// A phi of values like `like` at the builder's place, and what it is when control comes from a
+// block.
+Emitted AddPhi(llvm::IRBuilderBase& b, const Emitted& like);
+void AddIncoming(const Emitted& phi, const Emitted& value, llvm::BasicBlock* from);
 
 // The types that the processor itself converts: f16 to f32 and back, f32 to bf16.
 struct NarrowConversions {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/leaves.h"
+#include "lib/ir/updated_operands.h"
 #include "lib/types/memory_order.h"
 
 namespace hlo {
@@ -42,7 +44,7 @@ std::vector<InPlacePair> Declared(const Instruction& instruction,
 void AppendUpdate(const Instruction& output, int64_t leaf, std::vector<InPlacePair>& pairs) {
   const Instruction* value = &output;
   while (value->opcode() == Opcode::kBitcast) value = value->operand(0);
-  if (value->opcode() != Opcode::kDynamicUpdateSlice && value->opcode() != Opcode::kScatter) return;
+  if (UpdatedOperandCount(*value) == 0) return;
   const Instruction* target = value->operand(0);
   while (target->opcode() == Opcode::kBitcast) target = target->operand(0);
   if (target->opcode() == Opcode::kParameter)
@@ -75,7 +77,7 @@ std::vector<InPlacePair> InPlacePairs(const Instruction& instruction) {
   if (instruction.IsFusion()) return OfFusion(instruction);
   if (opcode == Opcode::kCustomCall)
     return Declared(instruction, instruction.attrs<CustomCallAttrs>().output_to_operand_aliasing);
-  if (opcode == Opcode::kDynamicUpdateSlice || opcode == Opcode::kSetDimensionSize) {
+  if (opcode == Opcode::kSetDimensionSize) {
     pairs.push_back({0, 0, 0});
   } else if (opcode == Opcode::kAllReduceStart) {
     for (int i = 0; i < instruction.operand_count(); ++i) pairs.push_back({i, 0, i});
@@ -84,10 +86,8 @@ std::vector<InPlacePair> InPlacePairs(const Instruction& instruction) {
     const int64_t first =
         opcode == Opcode::kCollectivePermuteStart ? FirstLeaf(instruction.shape(), 1) : 0;
     for (int64_t i = 0; i < written; ++i) pairs.push_back({1, i, first + i});
-  } else if (opcode == Opcode::kScatter) {
-    const int results =
-        instruction.shape().IsTuple() ? instruction.shape().element_count_of_tuple() : 1;
-    for (int i = 0; i < results; ++i) pairs.push_back({i, 0, i});
+  } else if (const int updated = UpdatedOperandCount(instruction); updated > 0) {
+    for (int i = 0; i < updated; ++i) pairs.push_back({i, 0, i});
   } else if (HasTrait(opcode, kElementwise) && instruction.shape().IsArray()) {
     for (int i = 0; i < instruction.operand_count(); ++i) {
       const Shape operand = instruction.operand(i)->shape();
@@ -117,14 +117,8 @@ AliasSets::AliasSets(const Values& values) : sets_(values.count()) {
     }
   }
   const Computation& entry = *values.module().entry();
-  for (const InputOutputAlias& alias : values.module().config().aliases) {
-    const Instruction& parameter = *entry.parameter(static_cast<int>(alias.parameter));
-    const int64_t from = LeafNumber(parameter.shape(), alias.parameter_index);
-    const int64_t to = LeafNumber(entry.root()->shape(), alias.output);
-    if (from < 0 || to < 0) continue;
-    sets_.Unite(values.Of(parameter)[static_cast<size_t>(from)],
-                values.Of(*entry.root())[static_cast<size_t>(to)]);
-  }
+  for (const EntryAlias& alias : EntryAliases(values.module()))
+    sets_.Unite(values.Of(*alias.parameter)[alias.from], values.Of(*entry.root())[alias.to]);
 }
 
 std::string AliasSets::Mistake(const Module& module) const {

@@ -9,6 +9,7 @@
 #include "lib/analysis/logical_buffers.h"
 #include "lib/analysis/operations.h"
 #include "lib/ir/call_order.h"
+#include "lib/ir/updated_operands.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 
@@ -43,13 +44,11 @@ double ResultBytes(const Instruction& x) {
   return bytes;
 }
 
-// The updates that an operation writes over its operands: of dynamic-update-slice one, of
-// scatters as many as operands.
+// The operand that is written over parts of `operand`; -1: none.
 int UpdateOf(const Instruction& x, int operand) {
-  if (x.opcode() == Opcode::kDynamicUpdateSlice) return operand == 0 ? 1 : -1;
-  if (x.opcode() != Opcode::kScatter) return -1;
-  const int updated = x.operand_count() / 2;
-  return operand < updated ? updated + 1 + operand : -1;
+  const int updated = UpdatedOperandCount(x);
+  if (operand >= updated) return -1;
+  return x.opcode() == Opcode::kDynamicUpdateSlice ? 1 : updated + 1 + operand;
 }
 
 double BytesReadBy(const Instruction& reader, int operand, Updates updates) {

@@ -7,6 +7,7 @@
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/any_instruction.h"
 
 namespace hlo {
 namespace {
@@ -120,13 +121,10 @@ void Liveness::PropagateToCallers(const Instruction& parameter, const Pending& p
 
 std::string Liveness::Mistake(const Module& module) const {
   const Liveness fresh(module);
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      const uint32_t id = instruction->id();
-      const bool is_same =
-          id < live_.size() ? live_[id] == fresh.live_[id] : fresh.live_[id].empty();
-      if (!is_same) return fmt::format("other leaves of `{}` are needed now", instruction->name());
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    const uint32_t id = instruction->id();
+    const bool is_same = id < live_.size() ? live_[id] == fresh.live_[id] : fresh.live_[id].empty();
+    if (!is_same) return fmt::format("other leaves of `{}` are needed now", instruction->name());
   }
   return "";
 }

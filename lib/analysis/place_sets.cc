@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/leaves.h"
 
 namespace hlo {
@@ -35,16 +36,14 @@ void PlaceSets::TieEnds() {
 
 void PlaceSets::TieArguments() {
   const Module& module = values_.module();
+  const std::vector<EntryAlias> aliases = EntryAliases(module);
   for (const Instruction* parameter : module.entry()->parameters()) {
     const int first = static_cast<int>(given_for_.size());
     const absl::Span<const ValueId> leaves = values_.Of(*parameter);
     given_for_.resize(given_for_.size() + leaves.size(), -1);
-    for (const InputOutputAlias& alias : module.config().aliases) {
-      if (alias.parameter != parameter->parameter_number()) continue;
-      const int64_t leaf = LeafNumber(parameter->shape(), alias.parameter_index);
-      if (leaf < 0) continue;
-      given_for_[static_cast<size_t>(first + leaf)] =
-          static_cast<int>(LeafNumber(module.entry()->root()->shape(), alias.output));
+    for (const EntryAlias& alias : aliases) {
+      if (alias.parameter == parameter)
+        given_for_[static_cast<size_t>(first) + alias.from] = static_cast<int>(alias.to);
     }
     for (size_t i = 0; i < leaves.size(); ++i) {
       const int argument = first + static_cast<int>(i);

@@ -14,7 +14,11 @@ namespace hlo {
 
 class Builder {
  public:
-  explicit Builder(Computation* computation) : computation_(computation) {}
+  // In a computation; `origin`: as for set_origin.
+  explicit Builder(Computation* computation, const Instruction* origin = nullptr)
+      : computation_(computation), origin_(origin) {}
+  // Beside `origin`, of which it is made.
+  explicit Builder(const Instruction* origin) : Builder(origin->parent(), origin) {}
   const absl::Status& status() const { return status_; }
   Computation* computation() const { return computation_; }
   // Metadata and place of `like` are copied to every later instruction but parameters; null stops

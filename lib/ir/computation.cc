@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "lib/ir/control_edges.h"
 #include "lib/ir/module.h"
 #include "lib/support/check.h"
 
@@ -183,19 +184,7 @@ void Computation::Replace(Instruction* old, Instruction* replacement) {
   HLO_CHECK(old != replacement);
   old->ReplaceAllUsesWith(replacement);
   if (root_ == old) root_ = replacement;
-  if (old->has_control_edges()) {
-    const std::vector<Instruction*> before(old->control_predecessors().begin(),
-                                           old->control_predecessors().end());
-    const std::vector<Instruction*> after(old->control_successors().begin(),
-                                          old->control_successors().end());
-    old->DropControlEdges();
-    for (Instruction* predecessor : before) {
-      if (predecessor != replacement) replacement->AddControlPredecessor(predecessor);
-    }
-    for (Instruction* successor : after) {
-      if (successor != replacement) successor->AddControlPredecessor(replacement);
-    }
-  }
+  MoveControlEdges(old, replacement);
   if (replacement->metadata() == OpMetadata() && old->extras() != nullptr) {
     replacement->mutable_extras().metadata = old->metadata();
   }

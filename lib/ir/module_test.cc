@@ -393,8 +393,7 @@ TEST_CASE("new instructions get metadata and place of their origin", "[ir][build
   const auto module = ParsedModule(kLoop);
   Computation* entry = module->entry();
   const Instruction* late = entry->Find("late");
-  Builder b(entry);
-  b.set_origin(late);
+  Builder b(entry, late);
   Instruction* made = b.Negate(entry->Find("c"));
   CHECK(made->metadata().op_name == "late");
   CHECK(made->loc() == late->loc());

@@ -146,14 +146,10 @@ class Outliner {
       call->set_metadata(order_.back()->metadata());
     }
     for (Instruction* member : order_) {
-      const std::vector<Instruction*> before(member->control_predecessors().begin(),
-                                             member->control_predecessors().end());
-      const std::vector<Instruction*> after(member->control_successors().begin(),
-                                            member->control_successors().end());
-      for (Instruction* predecessor : before) {
+      for (Instruction* predecessor : member->control_predecessors()) {
         if (!IsMember(predecessor)) call->AddControlPredecessor(predecessor);
       }
-      for (Instruction* successor : after) {
+      for (Instruction* successor : member->control_successors()) {
         if (!IsMember(successor)) successor->AddControlPredecessor(call);
       }
     }

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/ops/async_pairs.h"
@@ -66,11 +67,9 @@ bool IsCondition(const Computation& computation) {
 class ChainCheck {
  public:
   void Run(const Module& module, Findings& findings) {
-    for (const Computation* computation : module.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        const bool continues = instruction->opcode() == Opcode::kAsyncUpdate;
-        if (BeginsPair(instruction->opcode()) || continues) Add({instruction, {}}, *instruction);
-      }
+    for (const Instruction* instruction : AllInstructions(module)) {
+      const bool continues = instruction->opcode() == Opcode::kAsyncUpdate;
+      if (BeginsPair(instruction->opcode()) || continues) Add({instruction, {}}, *instruction);
     }
     for (size_t i = 0; i < chains_.size(); ++i) {
       Follow(i);

@@ -18,6 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/call_order.h"
 #include "lib/ir/compare.h"
 #include "lib/ir/send_recv_pairs.h"
@@ -206,11 +207,9 @@ class DeadlockVerifier {
 void VerifyChannels(const VerifyContext& context) {
   std::map<int64_t, const Instruction*> by_channel;
   if (context.options.verify_no_collective_deadlocks) DeadlockVerifier(context).Run();
-  for (const Computation* computation : context.module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (IsTransfer(*instruction)) CheckHostTransfer(context, *instruction, by_channel);
-      if (context.findings.full()) return;
-    }
+  for (const Instruction* instruction : AllInstructions(context.module)) {
+    if (IsTransfer(*instruction)) CheckHostTransfer(context, *instruction, by_channel);
+    if (context.findings.full()) return;
   }
 }
 

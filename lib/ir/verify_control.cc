@@ -140,9 +140,8 @@ bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruc
 
 bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
                         const OutputOperandAliases& aliases) {
-  std::vector<Shape> operands;
-  for (const Instruction* operand : instruction.operands()) operands.push_back(operand->shape());
-  return VerifyAliasIndices(context, instruction, aliases, instruction.shape(), operands);
+  return VerifyAliasIndices(context, instruction, aliases, instruction.shape(),
+                            instruction.operand_shapes());
 }
 
 void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {

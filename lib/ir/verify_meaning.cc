@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/support/warning_list.h"
 #include "lib/types/shape_util.h"
@@ -424,11 +425,9 @@ constexpr std::array<Rule, kOpcodeCount> kMeaningRules = [] {
 
 Reports LookAtAll(const Module& module) {
   Reports reports;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (const Rule rule = kMeaningRules[static_cast<size_t>(instruction->opcode())])
-        rule(reports, *instruction);
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (const Rule rule = kMeaningRules[static_cast<size_t>(instruction->opcode())])
+      rule(reports, *instruction);
   }
   return reports;
 }

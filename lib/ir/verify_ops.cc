@@ -22,6 +22,7 @@
 #include <memory>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_limits.h"
@@ -361,11 +362,9 @@ class OpVerifier {
 
 void VerifyOps(const VerifyContext& context) {
   OpVerifier verifier(context);
-  for (const Computation* computation : context.module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      verifier.Verify(*instruction);
-      if (context.findings.full()) return;
-    }
+  for (const Instruction* instruction : AllInstructions(context.module)) {
+    verifier.Verify(*instruction);
+    if (context.findings.full()) return;
   }
   if (verifier.has_buffers()) VerifyBuffers(context);
 }

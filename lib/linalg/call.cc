@@ -90,8 +90,7 @@ Signature SignatureOf(const Instruction& instruction, std::string_view target) {
     return TypeOfLetter(letter) == signature.type;
   });
   if (known) signature.target = &row;
-  for (const Instruction* operand : instruction.operands())
-    signature.operands.push_back(operand->shape());
+  signature.operands = instruction.operand_shapes();
   signature.results.push_back(instruction.shape());
   const Shape shape = instruction.shape();
   for (int d = 0; d + 2 < shape.rank(); ++d) signature.batch *= shape.dim(d);

@@ -44,7 +44,7 @@ class Matcher {
         operand_patterns_(PatternsOf(target.operands)),
         result_patterns_(PatternsOf(target.results)) {
     found_.target = &target;
-    for (const Instruction* operand : call.operands()) found_.operands.push_back(operand->shape());
+    found_.operands = call.operand_shapes();
     const Shape result = call.shape();
     if (result.IsTuple()) {
       found_.results.assign(result.elements().begin(), result.elements().end());

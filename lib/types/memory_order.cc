@@ -28,6 +28,11 @@ bool KeepsRowMajorOrder(Shape from, Shape to) {
   return before == after;
 }
 
+bool LiesRowMajor(Shape array) {
+  const Layout* const layout = array.layout_or_null();
+  return layout == nullptr || layout->IsRowMajor();
+}
+
 DimVec MajorToMinor(Shape array) {
   const Layout* layout = array.layout_or_null();
   const DimVec order =

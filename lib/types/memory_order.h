@@ -26,6 +26,10 @@ std::vector<Run> AddressRuns(Shape shape);
 // tiles do not count.
 bool KeepsRowMajorOrder(Shape from, Shape to);
 
+// Whether the dimensions of an array lie in their order, the first one major, whatever else its
+// layout says. Without layout: yes.
+bool LiesRowMajor(Shape array);
+
 // The dimensions of an array from the major to the minor one. Without layout: row-major.
 DimVec MajorToMinor(Shape array);
 

@@ -2,8 +2,6 @@
 // layouts build with these.
 #pragma once
 
-#include <algorithm>
-
 #include "passes/rewrite.h"
 
 namespace hlo::algsimp {
@@ -15,7 +13,7 @@ inline const DimVec& BroadcastDims(const Instruction* broadcast) {
 inline const DimVec& TransposeOrder(const Instruction* transpose) {
   return transpose->attrs<TransposeAttrs>().dimensions;
 }
-inline bool IsAscending(const DimVec& dims) { return std::is_sorted(dims.begin(), dims.end()); }
+inline bool IsAscending(const DimVec& dims) { return absl::c_is_sorted(dims); }
 
 inline Instruction* BroadcastTo(Rewriter& rewriter, Instruction* x, Shape shape, DimVec dims) {
   return rewriter.OpWithShape(Opcode::kBroadcast, shape, {x},

@@ -1,5 +1,4 @@
 // Rules rooted at convolution.
-#include <algorithm>
 
 #include "lib/ops/convolution_kind.h"
 #include "passes/algsimp/rules.h"
@@ -140,7 +139,7 @@ Instruction* ConvSwapped(Instruction* conv, Rewriter& rewriter) {
   to.output_feature = dims.output_batch;
   if (swapped.operand_precision.values.size() == 2)
     std::swap(swapped.operand_precision.values[0], swapped.operand_precision.values[1]);
-  std::sort(reversed.begin(), reversed.end());
+  absl::c_sort(reversed);
   Instruction* kernel = conv->operand(1);
   if (!reversed.empty()) kernel = rewriter.Reverse(kernel, reversed);
   return rewriter.OpWithShape(Opcode::kConvolution, conv->shape(), {kernel, conv->operand(0)},
@@ -179,8 +178,8 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
     from_kernel[at] = dims.kernel_spatial[i];
     summed.push_back(static_cast<int64_t>(at));
   }
-  std::sort(summed.begin(), summed.end());
-  if (!std::is_sorted(from_input.begin(), from_input.end())) x = rewriter.Transpose(x, from_input);
+  absl::c_sort(summed);
+  if (!absl::c_is_sorted(from_input)) x = rewriter.Transpose(x, from_input);
   if (x->shape().element_type() != type) x = rewriter.Convert(x, type);
   DimVec order, sizes, places;  // of the kernel in the order of the result
   for (size_t i = 0; i < rank; ++i) {
@@ -192,7 +191,7 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
   for (int64_t dim = 0; dim < kernel->shape().rank(); ++dim) {
     if (!Contains(order, dim)) order.push_back(dim);
   }
-  if (!std::is_sorted(order.begin(), order.end())) kernel = rewriter.Transpose(kernel, order);
+  if (!absl::c_is_sorted(order)) kernel = rewriter.Transpose(kernel, order);
   if (kernel->shape().element_type() != type) kernel = rewriter.Convert(kernel, type);
   kernel = rewriter.Broadcast(rewriter.Reshape(kernel, sizes), x->shape().dims(), places);
   Instruction* product = rewriter.Multiply(x, kernel);
@@ -204,7 +203,7 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
 
 int64_t PlaceInLayout(Shape shape, int64_t dim) {
   const auto& order = shape.layout().minor_to_major;
-  return std::find(order.begin(), order.end(), dim) - order.begin();
+  return absl::c_find(order, dim) - order.begin();
 }
 
 // A convolution with a kernel of one point, features being contiguous  =>

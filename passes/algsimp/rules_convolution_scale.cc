@@ -52,7 +52,7 @@ Instruction* WithOperands(Rewriter& rewriter, const Instruction* like,
 bool HoldsFactor(const Instruction* x) {
   if (!x->has_one_user() || !LetsFactorsPass(x)) return false;
   if (ScaledOperand(x) >= 0) return true;
-  return std::any_of(x->operands().begin(), x->operands().end(), HoldsFactor);
+  return absl::c_any_of(x->operands(), HoldsFactor);
 }
 
 // `x` without its factors, which `factor` is multiplied by.

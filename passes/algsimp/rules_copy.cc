@@ -47,7 +47,7 @@ std::vector<Group> GroupsOf(Shape from, const DimVec& from_dims, Shape to, const
 std::optional<DimVec> FollowGroups(const std::vector<Group>& groups, const DimVec& order) {
   DimVec result;
   for (size_t i = 0; i < order.size();) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& candidate) {
+    const auto group = absl::c_find_if(groups, [&](const Group& candidate) {
       return !candidate.from.empty() && candidate.from[0] == order[i];
     });
     if (group == groups.end() || i + group->from.size() > order.size() ||
@@ -159,9 +159,8 @@ bool TilesFit(Shape from, Shape to, const std::vector<Group>& groups) {
   size_t k = tile.size();
   for (int64_t dim : from.layout().minor_to_major) {
     if (k-- == 0) break;
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& candidate) {
-      return Contains(candidate.from, dim);
-    });
+    const auto group = absl::c_find_if(
+        groups, [&](const Group& candidate) { return Contains(candidate.from, dim); });
     if (group == groups.end()) {  // a dimension of size 1
       if (tile[k] != 1) return false;
       continue;

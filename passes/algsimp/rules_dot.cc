@@ -1,5 +1,4 @@
 // Rules rooted at dot.
-#include <algorithm>
 
 #include "lib/analysis/region.h"
 #include "lib/math/accumulator.h"
@@ -25,7 +24,7 @@ Instruction* InOrder(Rewriter& rewriter, Instruction* x, const DimVec& batch, co
   DimVec order(batch.begin(), batch.end());
   order.insert(order.end(), free.begin(), free.end());
   order.insert(order.end(), contracting.begin(), contracting.end());
-  if (std::is_sorted(order.begin(), order.end())) return x;
+  if (absl::c_is_sorted(order)) return x;
   return rewriter.Transpose(x, order);
 }
 
@@ -204,9 +203,7 @@ Instruction* DotOfDegenerate(Instruction* dot, Rewriter& rewriter) {
   if (lhs.has_dynamic_dims() || rhs.has_dynamic_dims() || dot->shape().IsZeroSized() ||
       IsLeftUnreduced(*dot))
     return nullptr;
-  const auto has_ones = [](Shape shape) {
-    return std::find(shape.dims().begin(), shape.dims().end(), 1) != shape.dims().end();
-  };
+  const auto has_ones = [](Shape shape) { return absl::c_linear_search(shape.dims(), 1); };
   if (!has_ones(lhs) && !has_ones(rhs)) return nullptr;
   DotAttrs attrs = DimsOf(dot);
   attrs.lhs_batch_dims = Renumbered(attrs.lhs_batch_dims, lhs);

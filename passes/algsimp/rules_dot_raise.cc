@@ -1,5 +1,4 @@
 // Rules that slice or sum the operands of a dot instead of its result.
-#include <algorithm>
 
 #include "lib/analysis/operations.h"
 #include "lib/analysis/region.h"
@@ -31,7 +30,7 @@ Instruction* SlicedOperand(Rewriter& rewriter, Instruction* x, const DimVec& to,
 // count: such dots become sums of products.
 bool HasNoFreeDims(const DimVec& batch, const DimVec& contracting, const DimVec& sizes) {
   return static_cast<int64_t>(batch.size() + contracting.size()) ==
-         std::count_if(sizes.begin(), sizes.end(), [](int64_t size) { return size != 1; });
+         absl::c_count_if(sizes, [](int64_t size) { return size != 1; });
 }
 
 // slice(dot(a, b))  =>  dot(slice(a), slice(b))
@@ -80,10 +79,10 @@ struct SummedOperand {
       const int64_t own = from_result[static_cast<size_t>(dim)];
       if (own >= 0) summed.push_back(own);
     }
-    std::sort(summed.begin(), summed.end());
+    absl::c_sort(summed);
     for (const int64_t dim : contracted) {
-      contracting.push_back(dim - std::count_if(summed.begin(), summed.end(),
-                                                [&](int64_t gone) { return gone < dim; }));
+      contracting.push_back(dim -
+                            absl::c_count_if(summed, [&](int64_t gone) { return gone < dim; }));
     }
     for (int i = 0; i < x->shape().rank(); ++i) {
       if (!Contains(summed, i)) results *= static_cast<double>(x->shape().dim(i));
@@ -100,7 +99,7 @@ struct SummedOperand {
 
 // Whether sums of the operands can be made as those of the result.
 bool SumsInItsType(const Instruction* dot) {
-  return std::all_of(dot->operands().begin(), dot->operands().end(), [&](const Instruction* x) {
+  return absl::c_all_of(dot->operands(), [&](const Instruction* x) {
     return x->shape().element_type() == dot->shape().element_type();
   });
 }

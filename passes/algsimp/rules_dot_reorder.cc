@@ -1,5 +1,4 @@
 // Rules that move work from one operand of a dot to the other, or from one dot to another.
-#include <algorithm>
 
 #include "lib/analysis/operations.h"
 #include "lib/types/dim_lists.h"
@@ -36,7 +35,7 @@ struct Factor {
 };
 
 int64_t PlaceOf(const Factor& factor, int64_t label) {
-  return std::find(factor.labels.begin(), factor.labels.end(), label) - factor.labels.begin();
+  return absl::c_find(factor.labels, label) - factor.labels.begin();
 }
 
 // Labels of the dimensions at `at`.
@@ -184,7 +183,7 @@ struct DotSides {
   // The dimension of the other operand that meets `dim`; -1 if none is contracted with it.
   int64_t Meets(int64_t dim) const {
     const DimVec& own = own_contracting();
-    const auto at = std::find(own.begin(), own.end(), dim);
+    const auto at = absl::c_find(own, dim);
     return at == own.end() ? -1 : other_contracting()[static_cast<size_t>(at - own.begin())];
   }
 };
@@ -255,8 +254,8 @@ Instruction* MovePad(const DotSides& sides, Rewriter& rewriter) {
     moves = true;
   }
   if (!moves) return nullptr;
-  const bool pads = std::any_of(left.dims.begin(), left.dims.end(),
-                                [](const PaddingDim& dim) { return dim != PaddingDim{}; });
+  const bool pads =
+      absl::c_any_of(left.dims, [](const PaddingDim& dim) { return dim != PaddingDim{}; });
   if (!SavesEnough(sides, DimsOf(sides.dot), pad->shape().WithDimensions(own_sizes),
                    other.WithDimensions(other_sizes), pads))
     return nullptr;
@@ -271,8 +270,7 @@ DimVec After(const DimVec& dims, const DimVec& removed) {
   DimVec result;
   for (const int64_t dim : dims) {
     if (Contains(removed, dim)) continue;
-    result.push_back(dim - std::count_if(removed.begin(), removed.end(),
-                                         [&](int64_t gone) { return gone < dim; }));
+    result.push_back(dim - absl::c_count_if(removed, [&](int64_t gone) { return gone < dim; }));
   }
   return result;
 }
@@ -303,14 +301,14 @@ Instruction* MoveBroadcast(const DotSides& sides, Rewriter& rewriter) {
   const DimVec other_sizes = DimsWithout(sides.other()->shape().dims(), other_gone);
   const Shape own_shape = broadcast->shape().WithDimensions(own_sizes);
   const DimVec places = After(kept, own_gone);
-  const bool broadcasts = !SameDimensions(broadcast->operand(0)->shape(), own_shape) ||
-                          !std::is_sorted(places.begin(), places.end());
+  const bool broadcasts =
+      !SameDimensions(broadcast->operand(0)->shape(), own_shape) || !absl::c_is_sorted(places);
   if (!SavesEnough(sides, attrs, own_shape, sides.other()->shape().WithDimensions(other_sizes),
                    broadcasts))
     return nullptr;
   Instruction* own = broadcast->operand(0);
   if (broadcasts) own = rewriter.Broadcast(own, own_sizes, places);
-  std::sort(other_gone.begin(), other_gone.end());
+  absl::c_sort(other_gone);
   Instruction* sum =
       rewriter.Reduce(sides.other(), rewriter.Constant(Literal::Zero(type)), other_gone,
                       ScalarComputation(rewriter.module(), Opcode::kAdd, type));

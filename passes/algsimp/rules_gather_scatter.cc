@@ -117,8 +117,7 @@ Instruction* GatherOfPad(Instruction* gather, Rewriter& rewriter) {
       continue;
     }
     const auto& batching = smaller.operand_batching_dims;
-    const auto k =
-        static_cast<size_t>(std::find(batching.begin(), batching.end(), i) - batching.begin());
+    const auto k = static_cast<size_t>(absl::c_find(batching, i) - batching.begin());
     if (k == batching.size() || indices->opcode() != Opcode::kPad ||
         !(indices->attrs<PadAttrs>()
               .padding[static_cast<int>(smaller.start_indices_batching_dims[k])] == padding[i]))
@@ -128,8 +127,7 @@ Instruction* GatherOfPad(Instruction* gather, Rewriter& rewriter) {
   }
   if (batches > 0) {
     const auto& dims = indices->attrs<PadAttrs>().padding.dims;
-    if (static_cast<int64_t>(dims.size()) - std::count(dims.begin(), dims.end(), PaddingDim{}) !=
-        batches)
+    if (static_cast<int64_t>(dims.size()) - absl::c_count(dims, PaddingDim{}) != batches)
       return nullptr;
     indices = indices->operand(0);
     if (indices->shape().IsZeroSized()) return nullptr;
@@ -241,7 +239,7 @@ bool CanJoin(const Instruction* a, const Instruction* b) {
          !x.indices_are_sorted && !y.indices_are_sorted &&
          a->operand(1)->shape().element_type() == b->operand(1)->shape().element_type() &&
          a->operand(2)->shape().rank() == b->operand(2)->shape().rank() &&
-         std::all_of(x.update_window_dims.begin(), x.update_window_dims.end(), [&](int64_t dim) {
+         absl::c_all_of(x.update_window_dims, [&](int64_t dim) {
            return a->operand(2)->shape().dim(static_cast<int>(dim)) ==
                   b->operand(2)->shape().dim(static_cast<int>(dim));
          });

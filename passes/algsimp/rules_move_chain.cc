@@ -1,5 +1,4 @@
 // Rules about chains of transposes, reshapes and bitcasts that come back to where they started.
-#include <algorithm>
 #include <numeric>
 
 #include "passes/algsimp/moves.h"
@@ -10,7 +9,7 @@ namespace {
 
 bool HasAtMostOneOne(Shape shape) {
   const auto dims = shape.dims();
-  return std::count(dims.begin(), dims.end(), 1) <= 1;
+  return absl::c_count(dims, 1) <= 1;
 }
 
 // A reshape, or a bitcast that is one, that only moves the one dimension of size 1.

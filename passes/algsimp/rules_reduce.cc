@@ -1,5 +1,4 @@
 // Rules rooted at reduce and reduce-window.
-#include <algorithm>
 #include <cmath>
 
 #include "lib/analysis/region.h"
@@ -171,8 +170,8 @@ Instruction* ReduceOfNegate(Instruction* reduce, Rewriter& rewriter) {
 
 // Whether reductions are all that reads `x`.
 bool OnlyFeedsReductions(const Instruction* x) {
-  return std::all_of(x->uses().begin(), x->uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kReduce; });
+  return absl::c_all_of(x->uses(),
+                        [](const Use& use) { return use.user->opcode() == Opcode::kReduce; });
 }
 
 // reduce(transpose(x))  =>  reduce(x), transposed when the order of what is left changes
@@ -188,12 +187,11 @@ Instruction* ReduceOfAnyTranspose(Instruction* reduce, Rewriter& rewriter) {
     if (!Contains(dims, dim)) kept.push_back(dim);
   }
   Instruction* result = SameReduce(rewriter, reduce, transpose->operand(0), dims);
-  if (std::is_sorted(kept.begin(), kept.end())) return result;
+  if (absl::c_is_sorted(kept)) return result;
   DimVec sorted = kept;
-  std::sort(sorted.begin(), sorted.end());
+  absl::c_sort(sorted);
   DimVec permutation;
-  for (int64_t dim : kept)
-    permutation.push_back(std::find(sorted.begin(), sorted.end(), dim) - sorted.begin());
+  for (int64_t dim : kept) permutation.push_back(absl::c_find(sorted, dim) - sorted.begin());
   return rewriter.Transpose(result, permutation);
 }
 
@@ -225,7 +223,7 @@ Instruction* ReduceOfReduce(Instruction* reduce, Rewriter& rewriter) {
   }
   DimVec dims = ReducedDims(inner);
   for (int64_t dim : ReducedDims(reduce)) dims.push_back(left[static_cast<size_t>(dim)]);
-  std::sort(dims.begin(), dims.end());
+  absl::c_sort(dims);
   return SameReduce(rewriter, reduce, inner->operand(0), dims);
 }
 
@@ -253,7 +251,7 @@ Instruction* ReduceOfReshapes(Instruction* reduce, Rewriter& rewriter, bool of_a
     return SameReduce(rewriter, reduce, x, others);
   DimVec reduced;
   for (const int64_t dim : ReducedDims(reduce)) {
-    const auto from = std::find(moved.begin(), moved.end(), dim);
+    const auto from = absl::c_find(moved, dim);
     if (from == moved.end()) return nullptr;
     reduced.push_back(from - moved.begin());
   }
@@ -288,10 +286,9 @@ Instruction* ReduceOfConcat(Instruction* reduce, Rewriter& rewriter) {
 // The same, if the parts are alike or the result is a scalar.
 Instruction* ReduceOfEvenConcat(Instruction* reduce, Rewriter& rewriter) {
   const Instruction* concat = reduce->operand(0);
-  const bool alike = std::all_of(concat->operands().begin(), concat->operands().end(),
-                                 [&](const Instruction* part) {
-                                   return Compatible(part->shape(), concat->operand(0)->shape());
-                                 });
+  const bool alike = absl::c_all_of(concat->operands(), [&](const Instruction* part) {
+    return Compatible(part->shape(), concat->operand(0)->shape());
+  });
   return alike || reduce->shape().IsScalar() ? ReduceOfConcat(reduce, rewriter) : nullptr;
 }
 
@@ -321,7 +318,7 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
   int64_t added = 1;
   bool all_own = true;
   for (int64_t dim : ReducedDims(reduce)) {
-    const auto at = std::find(dims.begin(), dims.end(), dim);
+    const auto at = absl::c_find(dims, dim);
     if (at == dims.end()) {
       all_own = false;
       added *= broadcast->shape().dim(static_cast<int>(dim));
@@ -344,8 +341,7 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
   Instruction* sum = rewriter.Multiply(x, BroadcastLike(rewriter, count, x));
   if (!IsIdentityOf(*opcode, *reduce->operand(1)))
     sum = rewriter.Add(sum, BroadcastLike(rewriter, reduce->operand(1), sum));
-  if (SameDimensions(x->shape(), reduce->shape()) && std::is_sorted(dims.begin(), dims.end()))
-    return sum;
+  if (SameDimensions(x->shape(), reduce->shape()) && absl::c_is_sorted(dims)) return sum;
   return rewriter.Broadcast(sum, reduce->shape().dims(), kept);
 }
 
@@ -432,8 +428,8 @@ bool SeesOneElement(const Instruction* op, const Instruction* pad) {
 // The window of `op` with `padding` in it; none if the two do not go together.
 std::optional<Window> WindowWith(const Instruction* op, const PaddingConfig& padding) {
   Window window = WindowOf(op);
-  const bool dilated = std::any_of(window.dims.begin(), window.dims.end(),
-                                   [](const WindowDim& dim) { return dim.base_dilation != 1; });
+  const bool dilated =
+      absl::c_any_of(window.dims, [](const WindowDim& dim) { return dim.base_dilation != 1; });
   for (size_t i = 0; i < padding.dims.size(); ++i) {
     WindowDim& dim = window.dims[i];
     const PaddingDim& extra = padding.dims[i];

@@ -1,5 +1,4 @@
 // Rules rooted at broadcast, reshape and reverse.
-#include <algorithm>
 
 #include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
@@ -74,8 +73,7 @@ Instruction* SinkBroadcast(Instruction* op, Rewriter& rewriter) {
 // Whether a reader of `broadcast` is to move above it. That comes first: it is computed on less.
 bool Sinks(const Instruction* broadcast) {
   const auto users = broadcast->users();
-  return std::any_of(users.begin(), users.end(),
-                     [](const Instruction* user) { return SinkModel(user) != nullptr; });
+  return absl::c_any_of(users, [](const Instruction* user) { return SinkModel(user) != nullptr; });
 }
 
 // A broadcast that adds no element  =>  reshape; one that only permutes  =>  transpose

@@ -4,7 +4,6 @@
 //   divide(broadcast(2), broadcast(4))  =>  broadcast(divide(2, 4)), not broadcast(2) * 0.25
 //
 // The move itself stands with the other rules for broadcasts (SinkBroadcastRules).
-#include <algorithm>
 
 #include "passes/algsimp/rules.h"
 
@@ -13,9 +12,8 @@ namespace {
 
 Instruction* SinkFirst(Instruction* op, Rewriter& rewriter) {
   const auto operands = op->operands();
-  const bool all_before =
-      std::all_of(operands.begin(), operands.end(),
-                  [&](const Instruction* operand) { return operand->id() < op->id(); });
+  const bool all_before = absl::c_all_of(
+      operands, [&](const Instruction* operand) { return operand->id() < op->id(); });
   return all_before ? SinkBroadcastRules()[0].apply(op, rewriter) : nullptr;
 }
 

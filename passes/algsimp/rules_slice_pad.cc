@@ -226,7 +226,7 @@ Instruction* ConcatOfConcat(Instruction* concat, Rewriter& rewriter) {
   const auto nested = [&](const Instruction* part) {
     return part->opcode() == Opcode::kConcatenate && ConcatDim(part) == ConcatDim(concat);
   };
-  if (std::none_of(concat->operands().begin(), concat->operands().end(), nested)) return nullptr;
+  if (absl::c_none_of(concat->operands(), nested)) return nullptr;
   std::vector<Instruction*> parts;
   for (Instruction* part : concat->operands()) {
     if (nested(part)) {
@@ -320,8 +320,8 @@ Instruction* PadOfNothing(Instruction* pad, Rewriter& rewriter) {
   if (pad->operand(0)->shape().IsZeroSized() && !pad->shape().has_dynamic_dims())
     return BroadcastTo(rewriter, pad->operand(1), pad->shape(), {});
   const auto& dims = pad->attrs<PadAttrs>().padding.dims;
-  const bool nothing = std::all_of(dims.begin(), dims.end(),
-                                   [](const PaddingDim& dim) { return dim == PaddingDim(); });
+  const bool nothing =
+      absl::c_all_of(dims, [](const PaddingDim& dim) { return dim == PaddingDim(); });
   return nothing ? pad->operand(0) : nullptr;
 }
 
@@ -356,7 +356,7 @@ Instruction* PadOfBroadcast(Instruction* pad, Rewriter& rewriter) {
   }
   if (padded.empty() || static_cast<int>(padded.size()) == padding.rank()) return nullptr;
   for (int64_t dim : BroadcastDims(broadcast)) {
-    const auto place = std::find(padded.begin(), padded.end(), dim);
+    const auto place = absl::c_find(padded, dim);
     if (place == padded.end()) return nullptr;
     places.push_back(place - padded.begin());
   }

@@ -1,5 +1,4 @@
 // Rules rooted at transpose, and reshapes of transposes.
-#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -102,13 +101,13 @@ Instruction* TransposeOfCanonicalDot(Instruction* transpose, Rewriter& rewriter)
   const auto batches = static_cast<int64_t>(attrs.lhs_batch_dims.size());
   const int64_t summed = static_cast<int64_t>(attrs.lhs_contracting_dims.size());
   DimVec sorted = attrs.lhs_batch_dims;
-  std::sort(sorted.begin(), sorted.end());
+  absl::c_sort(sorted);
   if (attrs.lhs_batch_dims != attrs.rhs_batch_dims || !IsIota(sorted) || summed == 0 ||
       dot->operand(0)->shape().rank() != batches + summed + 1 ||
       dot->operand(1)->shape().rank() != batches + summed + 1)
     return nullptr;
   DimVec order(static_cast<size_t>(batches) + 2);
-  std::iota(order.begin(), order.end(), 0);
+  absl::c_iota(order, 0);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   if (TransposeOrder(transpose) != order) return nullptr;
   return SwappedDot(rewriter, dot, attrs, transpose->shape());
@@ -171,8 +170,7 @@ Instruction* ReshapeOfChunks(Instruction* reshape, Rewriter& rewriter) {
       shape.IsZeroSized() || reshape->shape().rank() != shape.rank())
     return nullptr;
   const DimVec& order = TransposeOrder(transpose);
-  const auto to =
-      static_cast<int>(std::find(order.begin(), order.end(), split->dim) - order.begin());
+  const auto to = static_cast<int>(absl::c_find(order, split->dim) - order.begin());
   if (to == 0 || to >= split->dim) return nullptr;
   for (int i = 0; i <= shape.rank(); ++i) {
     const int from = i <= to || i > split->dim ? i : i - 1;
@@ -214,8 +212,8 @@ Instruction* HoistTranspose(Instruction* reshape, Rewriter& rewriter) {
     starts.push_back(order[static_cast<size_t>(from)]);
   }
   DimVec places(starts.size());  // the dimensions of the result by their place in the operand
-  std::iota(places.begin(), places.end(), 0);
-  std::sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
+  absl::c_iota(places, 0);
+  absl::c_sort(places, [&](int64_t a, int64_t b) {
     return starts[static_cast<size_t>(a)] < starts[static_cast<size_t>(b)];
   });
   Instruction* melted =
@@ -249,7 +247,7 @@ Instruction* TransposeOfScatter(Instruction* transpose, Rewriter& rewriter) {
   ScatterAttrs attrs = scatter->attrs<ScatterAttrs>();
   const auto rank = static_cast<int64_t>(scatter->shape().rank());
   DimVec natural(static_cast<size_t>(rank)), window;
-  std::iota(natural.begin(), natural.end(), 0);
+  absl::c_iota(natural, 0);
   for (int64_t dim : natural) window.push_back(dim + 1);
   if (attrs.index_vector_dim + 1 != scatter->operand(1)->shape().rank() ||
       attrs.update_window_dims != window || scatter->operand(2)->shape().rank() != rank + 1 ||

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -65,7 +64,7 @@ constexpr int kMaxSignDepth = 16;
 bool IsSignedInteger(const Instruction* x) { return IsSigned(x->shape().element_type()); }
 
 bool ReadsComplex(const Instruction* x) {
-  return std::any_of(x->operands().begin(), x->operands().end(), [](const Instruction* operand) {
+  return absl::c_any_of(x->operands(), [](const Instruction* operand) {
     return IsComplex(operand->shape().element_type());
   });
 }
@@ -140,15 +139,13 @@ std::optional<int64_t> PowerOfTwo(Instruction* x) {
 DimVec DimsWithout(absl::Span<const int64_t> dims, absl::Span<const int64_t> positions) {
   DimVec result;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (std::find(positions.begin(), positions.end(), static_cast<int64_t>(i)) == positions.end())
-      result.push_back(dims[i]);
+    if (!absl::c_linear_search(positions, static_cast<int64_t>(i))) result.push_back(dims[i]);
   }
   return result;
 }
 
 bool HasSize1Only(Shape shape, const DimVec& dims) {
-  return std::all_of(dims.begin(), dims.end(),
-                     [&](int64_t dim) { return shape.dim(static_cast<int>(dim)) == 1; });
+  return absl::c_all_of(dims, [&](int64_t dim) { return shape.dim(static_cast<int>(dim)) == 1; });
 }
 
 std::optional<DegenerateReshape> MatchDegenerate(const Instruction* reshape) {

@@ -75,7 +75,7 @@ inline bool BranchOrder::MayDrop(const Instruction& copy) const {
   for (const ValueId before : Line(sets_.SetOf(made))) {
     if (before >= made) break;
     if (interference_.Resolve(before) != before) continue;
-    const bool is_over = std::all_of(sources.begin(), sources.end(), [&](ValueId source) {
+    const bool is_over = absl::c_all_of(sources, [&](ValueId source) {
       return interference_.Resolve(source) != source || interference_.IsOver(before, source);
     });
     if (!is_over) return false;

@@ -1,8 +1,9 @@
 #include "passes/buffers/buffers_to_arrays.h"
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "lib/types/shape_limits.h"
-#include "passes/util/control_edges.h"
 
 namespace hlo {
 
@@ -32,8 +33,7 @@ Instruction* ArrayOf(Instruction& call) {
   const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
   if (target == "Pin" || target == "Unpin") return call.operand(0);
   if (target != "CreateBuffer") return nullptr;
-  Builder builder(call.parent());
-  builder.set_origin(&call);
+  Builder builder(&call);
   const Shape shape = WithoutBuffers(call.shape());
   Instruction* zero = builder.Constant(Literal::Zero(shape.element_type()));
   return shape.rank() == 0
@@ -45,13 +45,11 @@ Instruction* ArrayOf(Instruction& call) {
 
 absl::StatusOr<bool> BuffersToArrays::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> found;
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      const bool unpins = instruction->opcode() == Opcode::kCustomCall &&
-                          instruction->operand_count() == 1 &&
-                          HasBuffer(instruction->operand(0)->shape());
-      if (unpins || HasBuffer(instruction->shape())) found.push_back(instruction);
-    }
+  for (Instruction* instruction : AllInstructions(module)) {
+    const bool unpins = instruction->opcode() == Opcode::kCustomCall &&
+                        instruction->operand_count() == 1 &&
+                        HasBuffer(instruction->operand(0)->shape());
+    if (unpins || HasBuffer(instruction->shape())) found.push_back(instruction);
   }
   // A buffer here and an array there would not fit: all of them or none.
   if (found.empty() || !context.MayRewrite()) return false;

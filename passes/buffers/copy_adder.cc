@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/place_sets.h"
 #include "lib/analysis/reachability.h"
@@ -30,8 +31,7 @@ bool HasDisjointRegions(const Instruction& update) {
 // Whether an update may write over `operand` although that is read: by itself, or by others
 // that say the same of themselves.
 bool IsReadElsewhereOnly(const Instruction& update, const Instruction& operand) {
-  return HasDisjointRegions(update) &&
-         std::all_of(operand.uses().begin(), operand.uses().end(), [&](const Use& use) {
+  return HasDisjointRegions(update) && absl::c_all_of(operand.uses(), [&](const Use& use) {
            return use.user == &update || HasDisjointRegions(*use.user);
          });
 }
@@ -76,9 +76,7 @@ void MoveUses(Instruction* from, Instruction* to) {
   if (from->is_root()) from->parent()->set_root(to);
 }
 
-bool Any(const std::vector<bool>& wanted) {
-  return std::find(wanted.begin(), wanted.end(), true) != wanted.end();
-}
+bool Any(const std::vector<bool>& wanted) { return absl::c_linear_search(wanted, true); }
 
 }  // namespace
 
@@ -119,8 +117,7 @@ Instruction* CopyAdder::Rebuild(Instruction* value, bool may_reuse, const std::v
   }
   copies.by_leaf.push_back(nullptr);
   if (!wanted[first]) return value;
-  Builder builder(value->parent());
-  builder.set_origin(value);
+  Builder builder(value);
   Instruction* const copy = builder.OpWithShape(Opcode::kCopy, value->shape(), {value});
   copies.by_leaf.back() = copy;
   copies_.push_back(copy);
@@ -131,8 +128,7 @@ Instruction* CopyAdder::RebuildTuple(Instruction* value, bool may_reuse,
                                      const std::vector<bool>& wanted, LeafCopies& copies) {
   const bool is_tuple = value->opcode() == Opcode::kTuple;
   const bool reuses = may_reuse && is_tuple && value->use_count() <= 1;
-  Builder builder(value->parent());
-  builder.set_origin(value);
+  Builder builder(value);
   std::vector<Instruction*> elements;
   for (int i = 0; i < value->shape().element_count_of_tuple(); ++i) {
     // What is under way has one reader: `value`, where that stays.
@@ -173,7 +169,7 @@ LeafCopies CopyAdder::CopyForUsers(Instruction* value, const std::vector<bool>& 
       if (is_copy) MoveUses(user, element);
       fresh->ReplaceAllUsesWith(user);
       value->parent()->Remove(fresh);
-      *std::find(copies.elements.begin(), copies.elements.end(), fresh) = user;
+      *absl::c_find(copies.elements, fresh) = user;
       replaced[index] = true;
     } else {
       MoveUses(user, element);
@@ -348,18 +344,15 @@ void CopyAdder::AddForEntryAliases() {
   std::vector<bool> results(static_cast<size_t>(LeafCount(entry->root()->shape())), false);
   const std::vector<bool> all = AllOf(entry->root()->shape());
   std::vector<std::pair<size_t, Instruction*>> given;  // leaf of the result, copy of the argument
+  const std::vector<EntryAlias> aliases = EntryAliases(module_);
   for (Instruction* parameter : entry->parameters()) {
     const std::vector<bool> arrays = AllOf(parameter->shape());
     std::vector<bool> wanted(arrays.size(), false);
     std::vector<std::pair<size_t, size_t>> pairs;
-    for (const InputOutputAlias& alias : module_.config().aliases) {
-      if (alias.parameter != parameter->parameter_number()) continue;
-      const int64_t from = LeafNumber(parameter->shape(), alias.parameter_index);
-      const int64_t to = LeafNumber(entry->root()->shape(), alias.output);
-      if (from < 0 || to < 0 || !arrays[static_cast<size_t>(from)] || !all[static_cast<size_t>(to)])
-        continue;
-      wanted[static_cast<size_t>(from)] = results[static_cast<size_t>(to)] = true;
-      pairs.emplace_back(from, to);
+    for (const EntryAlias& alias : aliases) {
+      if (alias.parameter != parameter || !arrays[alias.from] || !all[alias.to]) continue;
+      wanted[alias.from] = results[alias.to] = true;
+      pairs.emplace_back(alias.from, alias.to);
     }
     if (pairs.empty()) continue;
     const LeafCopies copies = CopyForUsers(parameter, wanted);

@@ -1,11 +1,11 @@
 #include "passes/buffers/copy_insertion.h"
 
-#include <algorithm>
 #include <limits>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/entry_aliases.h"
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/place_sets.h"
 #include "lib/analysis/schedule.h"
@@ -32,7 +32,7 @@ std::vector<InPlacePair> ForcedPairs(const Instruction& instruction) {
 
 bool MayWriteOver(const Instruction& instruction, const InPlacePair& wanted) {
   const std::vector<InPlacePair> pairs = InPlacePairs(instruction);
-  return std::any_of(pairs.begin(), pairs.end(), [&](const InPlacePair& pair) {
+  return absl::c_any_of(pairs, [&](const InPlacePair& pair) {
     return pair.operand == wanted.operand && pair.operand_leaf == wanted.operand_leaf &&
            pair.leaf == wanted.leaf;
   });
@@ -41,16 +41,10 @@ bool MayWriteOver(const Instruction& instruction, const InPlacePair& wanted) {
 bool IsReadOnly(const Value& value, const Module& module) {
   if (value.def->IsConstant()) return true;
   if (value.def->opcode() != Opcode::kParameter || !value.def->parent()->is_entry()) return false;
-  int64_t leaf = 0;
-  bool is_given = false;
-  ForEachLeaf(value.def->shape(), [&](Shape, const ShapeIndex& index) {
-    if (leaf++ != value.leaf) return;
-    for (const InputOutputAlias& alias : module.config().aliases) {
-      is_given = is_given || (alias.parameter == value.def->parameter_number() &&
-                              alias.parameter_index == index);
-    }
+  const std::vector<EntryAlias> aliases = EntryAliases(module);
+  return absl::c_none_of(aliases, [&](const EntryAlias& alias) {
+    return alias.parameter == value.def && static_cast<int64_t>(alias.from) == value.leaf;
   });
-  return !is_given;
 }
 
 // How many pairs of values edges may keep apart for one copy; 0: there are to be no edges.
@@ -82,8 +76,8 @@ class Inserter {
     Remove();
     if (edge_limit_ > 0) module_.ClearSchedule();
     if (!dense_) RETURN_IF_ERROR(AddSpecialCases());
-    const auto copies = std::count_if(added_.begin(), added_.end(),
-                                      [](const Instruction* copy) { return !copy->is_dead(); });
+    const auto copies =
+        absl::c_count_if(added_, [](const Instruction* copy) { return !copy->is_dead(); });
     context_.Count("copies", copies);
     return changed_ || copies > 0 || Outlines() != before;
   }
@@ -206,14 +200,8 @@ class Inserter {
 
   void UniteEntryAliases(const Values& values, PlaceSets& sets) const {
     const Computation& entry = *module_.entry();
-    for (const InputOutputAlias& alias : module_.config().aliases) {
-      const Instruction& parameter = *entry.parameter(static_cast<int>(alias.parameter));
-      const int64_t from = LeafNumber(parameter.shape(), alias.parameter_index);
-      const int64_t to = LeafNumber(entry.root()->shape(), alias.output);
-      if (from < 0 || to < 0) continue;
-      sets.Unite(values.Of(parameter)[static_cast<size_t>(from)],
-                 values.Of(*entry.root())[static_cast<size_t>(to)]);
-    }
+    for (const EntryAlias& alias : EntryAliases(module_))
+      sets.Unite(values.Of(*alias.parameter)[alias.from], values.Of(*entry.root())[alias.to]);
   }
 
   // The sets of places as control flow, updates and aliases force them.
@@ -348,11 +336,8 @@ class Inserter {
   }
 
   bool IsAliasedResult(size_t leaf) const {
-    const Shape shape = module_.entry()->root()->shape();
-    const auto& aliases = module_.config().aliases;
-    return std::any_of(aliases.begin(), aliases.end(), [&](const InputOutputAlias& alias) {
-      return LeafNumber(shape, alias.output) == static_cast<int64_t>(leaf);
-    });
+    const std::vector<EntryAlias> aliases = EntryAliases(module_);
+    return absl::c_any_of(aliases, [leaf](const EntryAlias& alias) { return alias.to == leaf; });
   }
 
   Module& module_;

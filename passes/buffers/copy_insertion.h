@@ -39,22 +39,13 @@ struct CopyInsertionOptions {
   bool dense = false;
   IntIn<-1> use_region_based_live_range_analysis;
 
-  static auto Fields() {
-    using O = CopyInsertionOptions;
-    return std::tuple{
-        Optional("dense", &O::dense),
-        Optional("use_region_based_live_range_analysis", &O::use_region_based_live_range_analysis)};
-  }
+  HLO_OPTIONS(CopyInsertionOptions, dense, use_region_based_live_range_analysis)
 };
 
-class CopyInsertion final : public Pass {
+class CopyInsertion final : public WithOptions<Pass, CopyInsertionOptions> {
  public:
-  using Options = CopyInsertionOptions;
-  explicit CopyInsertion(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -16,11 +16,10 @@ inline void AddEntryAlias(ModuleConfig& config, const ShapeIndex& output, int64_
 
 // Brings the entries into the order of the results.
 inline void SortEntryAliases(ModuleConfig& config) {
-  std::stable_sort(config.aliases.begin(), config.aliases.end(),
-                   [](const InputOutputAlias& a, const InputOutputAlias& b) {
-                     return std::lexicographical_compare(a.output.begin(), a.output.end(),
-                                                         b.output.begin(), b.output.end());
-                   });
+  absl::c_stable_sort(config.aliases, [](const InputOutputAlias& a, const InputOutputAlias& b) {
+    return std::lexicographical_compare(a.output.begin(), a.output.end(), b.output.begin(),
+                                        b.output.end());
+  });
 }
 
 }  // namespace hlo

@@ -31,8 +31,8 @@ class LateOrder {
       if (reader != update) last = std::max(last, At(reader));
     }
     const size_t from = At(update);
-    const bool can_wait = std::all_of(update->uses().begin(), update->uses().end(),
-                                      [&](const Use& use) { return At(use.user) > last; });
+    const bool can_wait =
+        absl::c_all_of(update->uses(), [&](const Use& use) { return At(use.user) > last; });
     if (last <= from || !can_wait) return false;
     std::rotate(order_.begin() + static_cast<int64_t>(from),
                 order_.begin() + static_cast<int64_t>(from) + 1,

@@ -1,7 +1,5 @@
 #include "passes/buffers/optimize_input_output_buffer_alias.h"
 
-#include <algorithm>
-
 #include "lib/types/memory_space.h"
 #include "passes/buffers/entry_alias.h"
 
@@ -16,7 +14,7 @@ struct AliasBuffer {
 };
 
 void LargestFirst(std::vector<AliasBuffer>& buffers) {
-  std::stable_sort(buffers.begin(), buffers.end(), [](const AliasBuffer& a, const AliasBuffer& b) {
+  absl::c_stable_sort(buffers, [](const AliasBuffer& a, const AliasBuffer& b) {
     return std::pair(a.memory_space, -a.bytes) < std::pair(b.memory_space, -b.bytes);
   });
 }
@@ -25,11 +23,7 @@ std::vector<AliasBuffer> FreeResults(const Module& module) {
   std::vector<AliasBuffer> results;
   const Shape shape = module.entry()->root()->shape();
   ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex& index) {
-    const auto& aliases = module.config().aliases;
-    const bool taken =
-        std::any_of(aliases.begin(), aliases.end(),
-                    [&](const InputOutputAlias& alias) { return alias.output == index; });
-    if (leaf.IsArray() && !taken)
+    if (leaf.IsArray() && AliasOfOutput(module, index) == nullptr)
       results.push_back({-1, index, leaf.byte_size(), MemorySpaceOf(leaf)});
   });
   return results;
@@ -37,18 +31,12 @@ std::vector<AliasBuffer> FreeResults(const Module& module) {
 
 std::vector<AliasBuffer> FreeParameters(const Module& module, bool donors_only) {
   std::vector<AliasBuffer> buffers;
-  const ModuleConfig& config = module.config();
   for (const Instruction* parameter : module.entry()->parameters()) {
     ForEachLeaf(parameter->shape(), [&](Shape leaf, const ShapeIndex& index) {
       if (!leaf.IsArray() || leaf.has_dynamic_dims()) return;
       const int64_t number = parameter->parameter_number();
-      const bool taken = std::any_of(
-          config.aliases.begin(), config.aliases.end(), [&](const InputOutputAlias& alias) {
-            return alias.parameter == number && alias.parameter_index == index;
-          });
-      const bool donated = std::find(config.donors.begin(), config.donors.end(),
-                                     BufferDonor{number, index}) != config.donors.end();
-      if (!taken && (donated || !donors_only))
+      if (AliasOfParameter(module, number, index) == nullptr &&
+          (!donors_only || IsDonor(module, number, index)))
         buffers.push_back({number, index, leaf.byte_size(), MemorySpaceOf(leaf)});
     });
   }

@@ -20,21 +20,14 @@ namespace hlo {
 struct OptimizeInputOutputBufferAliasOptions {
   bool registered_buffer_donor_only = true;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("registered_buffer_donor_only",
-                 &OptimizeInputOutputBufferAliasOptions::registered_buffer_donor_only)};
-  }
+  HLO_OPTIONS(OptimizeInputOutputBufferAliasOptions, registered_buffer_donor_only)
 };
 
-class OptimizeInputOutputBufferAlias final : public Pass {
+class OptimizeInputOutputBufferAlias final
+    : public WithOptions<Pass, OptimizeInputOutputBufferAliasOptions> {
  public:
-  using Options = OptimizeInputOutputBufferAliasOptions;
-  explicit OptimizeInputOutputBufferAlias(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

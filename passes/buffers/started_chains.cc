@@ -1,7 +1,5 @@
 #include "passes/buffers/started_chains.h"
 
-#include <algorithm>
-
 #include "lib/ir/builder.h"
 #include "lib/ir/custom_call.h"
 #include "lib/ops/opcode_groups.h"
@@ -42,14 +40,14 @@ Use LeavesAt(const Instruction& value) {
 
 bool IsRootOfLoopBody(const Instruction& tuple) {
   const auto callers = tuple.parent()->callers();
-  return tuple.is_root() && std::any_of(callers.begin(), callers.end(), [](const CallSite& site) {
+  return tuple.is_root() && absl::c_any_of(callers, [](const CallSite& site) {
            return site.caller->opcode() == Opcode::kWhile && site.call_index == 1;
          });
 }
 
 bool BeginsLoop(const Instruction& tuple) {
-  return std::any_of(tuple.uses().begin(), tuple.uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kWhile; });
+  return absl::c_any_of(tuple.uses(),
+                        [](const Use& use) { return use.user->opcode() == Opcode::kWhile; });
 }
 
 // What ends the chain that the parameter holds as element `index`; null if nothing does.
@@ -69,8 +67,7 @@ bool CrossesLoop(const Use& border) {
 }
 
 absl::Status WriteOut(Instruction* start) {
-  Builder b(start->parent());
-  b.set_origin(start);
+  Builder b(start);
   const Shape shape = start->shape();
   Instruction* const target = b.OpWithShape(Opcode::kCopy, shape.element(0), {start->operand(0)});
   Instruction* const context = b.ScalarConstant(shape.element(2).element_type(), 0);
@@ -107,8 +104,7 @@ absl::Status WriteOutCopiesAcrossLoops(Module& module) {
     for (Instruction* done : computation->PostOrder()) {
       if (done->opcode() != Opcode::kCopyDone || done->operand(0)->opcode() == Opcode::kCopyStart)
         continue;
-      Builder b(computation);
-      b.set_origin(done);
+      Builder b(computation, done);
       computation->Replace(done, b.GetTupleElement(done->operand(0), 0));
       RETURN_IF_ERROR(b.status());
     }

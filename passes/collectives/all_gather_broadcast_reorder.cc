@@ -1,7 +1,5 @@
 #include "passes/collectives/all_gather_broadcast_reorder.h"
 
-#include <algorithm>
-
 #include "passes/util/channels.h"
 
 namespace hlo {
@@ -16,8 +14,7 @@ Instruction* RepeatingOperand(const Instruction& gather) {
   const DimVec& kept = broadcast->attrs<BroadcastAttrs>().dimensions;
   const int64_t gathered = gather.attrs<AllGatherAttrs>().dimensions.value;
   for (int i = 0; i < gather.shape().rank(); ++i) {
-    if (i != gathered && gather.shape().dim(i) != 1 &&
-        std::find(kept.begin(), kept.end(), i) == kept.end())
+    if (i != gathered && gather.shape().dim(i) != 1 && !absl::c_linear_search(kept, i))
       return broadcast;
   }
   return nullptr;
@@ -42,7 +39,7 @@ Instruction* GatherAlongOperand(Instruction* gather, Rewriter& rewriter) {
   if (broadcast == nullptr) return nullptr;
   const DimVec& kept = broadcast->attrs<BroadcastAttrs>().dimensions;
   const int64_t gathered = gather->attrs<AllGatherAttrs>().dimensions.value;
-  const auto at = std::find(kept.begin(), kept.end(), gathered);
+  const auto at = absl::c_find(kept, gathered);
   if (at == kept.end()) return nullptr;
   Instruction* smaller = GatherInstead(*gather, broadcast->operand(0), at - kept.begin(),
                                        gather->shape().dim(static_cast<int>(gathered)));
@@ -56,7 +53,7 @@ Instruction* GatherAlongRepetition(Instruction* gather, Rewriter& rewriter) {
   if (broadcast == nullptr) return nullptr;
   const DimVec& kept = broadcast->attrs<BroadcastAttrs>().dimensions;
   const int64_t gathered = gather->attrs<AllGatherAttrs>().dimensions.value;
-  if (std::find(kept.begin(), kept.end(), gathered) != kept.end()) return nullptr;
+  if (absl::c_linear_search(kept, gathered)) return nullptr;
   const int64_t repetitions = broadcast->shape().dim(static_cast<int>(gathered));
   if (repetitions == 0) return nullptr;
   const int64_t shards = gather->shape().dim(static_cast<int>(gathered)) / repetitions;

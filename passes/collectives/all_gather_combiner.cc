@@ -1,18 +1,12 @@
 #include "passes/collectives/all_gather_combiner.h"
 
 #include "passes/collectives/collective_combiner.h"
+#include "passes/util/constrained_layout.h"
 
 namespace hlo {
 
 absl::StatusOr<bool> AllGatherCombiner::Run(Module& module, PassContext& context) {
-  for (const Computation* computation : module.computations()) {
-    if (!computation->MayHold(Opcode::kAllGather)) continue;
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kAllGather &&
-          instruction->attrs<AllGatherAttrs>().constrain_layout)
-        return false;
-    }
-  }
+  if (AnyConstrainsLayout(module, Opcode::kAllGather)) return false;
   const auto key = [&](const Instruction& gather) {
     const auto& attrs = gather.attrs<AllGatherAttrs>();
     return fmt::format(

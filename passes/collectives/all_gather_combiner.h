@@ -24,24 +24,14 @@ struct AllGatherCombinerOptions {
   bool combine_different_dtypes = true;
   bool combine_while_loops = true;
 
-  static auto Fields() {
-    using O = AllGatherCombinerOptions;
-    return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
-                      Optional("combine_threshold_count", &O::combine_threshold_count),
-                      Optional("combine_by_dim", &O::combine_by_dim),
-                      Optional("combine_different_dtypes", &O::combine_different_dtypes),
-                      Optional("combine_while_loops", &O::combine_while_loops)};
-  }
+  HLO_OPTIONS(AllGatherCombinerOptions, combine_threshold_in_bytes, combine_threshold_count,
+              combine_by_dim, combine_different_dtypes, combine_while_loops)
 };
 
-class AllGatherCombiner final : public Pass {
+class AllGatherCombiner final : public WithOptions<Pass, AllGatherCombinerOptions> {
  public:
-  using Options = AllGatherCombinerOptions;
-  explicit AllGatherCombiner(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/collectives/all_gather_remove_degenerate_dims.h"
 
-#include <algorithm>
-
 namespace hlo {
 namespace {
 
@@ -17,7 +15,7 @@ std::vector<int64_t> TrueSizes(Shape shape, int64_t kept) {
 // Where dimension `kept` is among them.
 int64_t PlaceAmongTrue(Shape shape, int64_t kept) {
   const absl::Span<const int64_t> before = shape.dims().subspan(0, static_cast<size_t>(kept));
-  return kept - std::count(before.begin(), before.end(), 1);
+  return kept - absl::c_count(before, 1);
 }
 
 Instruction* GatherTrueDims(Instruction* gather, Rewriter& rewriter) {

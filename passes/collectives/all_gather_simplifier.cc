@@ -1,7 +1,6 @@
 #include "passes/collectives/all_gather_simplifier.h"
 
 #include "passes/collectives/own_part.h"
-#include "passes/collectives/unused_collectives.h"
 
 namespace hlo {
 namespace {
@@ -39,14 +38,7 @@ constexpr Rule kKnownGatherRules[] = {
 
 }  // namespace
 
-AllGatherSimplifier::AllGatherSimplifier() : RewritePass(this, kKnownGatherRules) {}
-
-absl::StatusOr<bool> AllGatherSimplifier::Run(Module& module, PassContext& context) {
-  const UnusedCollectives unused(module);
-  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
-  if (changed) unused.RemoveOthers(module);
-  return changed;
-}
+AllGatherSimplifier::AllGatherSimplifier() : CollectiveRewritePass(this, kKnownGatherRules) {}
 
 HLO_DEFINE_PASS(AllGatherSimplifier)
 

@@ -8,14 +8,13 @@
 // read; parts of others, parts along another dimension.
 #pragma once
 
-#include "passes/rewrite.h"
+#include "passes/collectives/collective_rewrite_pass.h"
 
 namespace hlo {
 
-class AllGatherSimplifier final : public RewritePass {
+class AllGatherSimplifier final : public CollectiveRewritePass {
  public:
   AllGatherSimplifier();
-  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 
 }  // namespace hlo

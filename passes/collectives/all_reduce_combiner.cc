@@ -2,6 +2,7 @@
 
 #include "lib/analysis/region.h"
 #include "passes/collectives/collective_combiner.h"
+#include "passes/util/constrained_layout.h"
 
 namespace hlo {
 namespace {
@@ -18,13 +19,7 @@ std::string KeyOf(const Instruction& reduce) {
 }  // namespace
 
 absl::StatusOr<bool> AllReduceCombiner::Run(Module& module, PassContext& context) {
-  for (const Computation* computation : context.NonFusionComputations(module)) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kAllReduce &&
-          instruction->attrs<AllReduceAttrs>().constrain_layout)
-        return false;
-    }
-  }
+  if (AnyConstrainsLayout(module, Opcode::kAllReduce)) return false;
   return CombineCollectives(module, Opcode::kAllReduce, KeyOf,
                             {options_.combine_threshold_in_bytes, options_.combine_threshold_count},
                             context);

@@ -17,21 +17,13 @@ struct AllReduceCombinerOptions {
   int64_t combine_threshold_in_bytes = 1024;
   int64_t combine_threshold_count = 1024;
 
-  static auto Fields() {
-    using O = AllReduceCombinerOptions;
-    return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
-                      Optional("combine_threshold_count", &O::combine_threshold_count)};
-  }
+  HLO_OPTIONS(AllReduceCombinerOptions, combine_threshold_in_bytes, combine_threshold_count)
 };
 
-class AllReduceCombiner final : public Pass {
+class AllReduceCombiner final : public WithOptions<Pass, AllReduceCombinerOptions> {
  public:
-  using Options = AllReduceCombinerOptions;
-  explicit AllReduceCombiner(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

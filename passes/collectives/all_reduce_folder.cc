@@ -5,7 +5,6 @@
 
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
-#include "passes/collectives/unused_collectives.h"
 #include "passes/util/channels.h"
 
 namespace hlo {
@@ -84,14 +83,7 @@ constexpr Rule kFoldRules[] = {{"fold-two", Opcode::kAllReduce, kReassociate, Fo
 
 }  // namespace
 
-AllReduceFolder::AllReduceFolder() : RewritePass(this, kFoldRules) {}
-
-absl::StatusOr<bool> AllReduceFolder::Run(Module& module, PassContext& context) {
-  const UnusedCollectives unused(module);
-  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
-  if (changed) unused.RemoveOthers(module);
-  return changed;
-}
+AllReduceFolder::AllReduceFolder() : CollectiveRewritePass(this, kFoldRules) {}
 
 HLO_DEFINE_PASS(AllReduceFolder)
 

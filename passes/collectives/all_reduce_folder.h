@@ -9,15 +9,14 @@
 // something else reads, several arrays at once.
 #pragma once
 
-#include "passes/rewrite.h"
+#include "passes/collectives/collective_rewrite_pass.h"
 
 namespace hlo {
 
-class AllReduceFolder final : public RewritePass {
+class AllReduceFolder final : public CollectiveRewritePass {
  public:
   static constexpr RuleSafety kSafety = kReassociate;
   AllReduceFolder();
-  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 
 }  // namespace hlo

@@ -88,17 +88,13 @@ absl::StatusOr<bool> AllReduceReassociate::Reassociate(Instruction* op, PassCont
   Instruction* a = AllReduceBelow(op->operand(0), op->opcode());
   Instruction* b = a == nullptr ? nullptr : AllReduceBelow(op->operand(1), op->opcode());
   if (b == nullptr) return false;
-  if (const Decision decision = MayCombine(*op, *a, *b); !decision) {
-    context.Missed(*op, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*op, MayCombine(*op, *a, *b))) return false;
   if (!context.MayRewrite()) return false;
   context.Passed(*op, "combined before the devices reduce");
   Computation* const computation = op->parent();
   Module& module = computation->module();
   const uint32_t first_new = module.id_limit();
-  Builder builder(computation);
-  builder.set_origin(a);
+  Builder builder(computation, a);
   Instruction* combined = computation->AddClone(*op, op->shape(), op->operand_vector());
   const ElementType type = op->shape().element_type();
   Computation* combiner = type == a->shape().element_type()

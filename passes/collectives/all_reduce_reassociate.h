@@ -20,17 +20,13 @@ namespace hlo {
 struct AllReduceReassociateOptions {
   bool reassociate_converted_ar = false;
 
-  static auto Fields() {
-    return std::tuple{Optional("reassociate_converted_ar",
-                               &AllReduceReassociateOptions::reassociate_converted_ar)};
-  }
+  HLO_OPTIONS(AllReduceReassociateOptions, reassociate_converted_ar)
 };
 
-class AllReduceReassociate final : public Pass {
+class AllReduceReassociate final : public WithOptions<Pass, AllReduceReassociateOptions> {
  public:
-  using Options = AllReduceReassociateOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit AllReduceReassociate(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
@@ -39,7 +35,6 @@ class AllReduceReassociate final : public Pass {
   absl::StatusOr<bool> Reassociate(Instruction* op, PassContext& context);
   absl::StatusOr<bool> ReassociateParts(Instruction* op, PassContext& context);
 
-  Options options_;
   int64_t next_channel_ = 0;  // while it runs
 };
 

@@ -81,8 +81,7 @@ class KnownResults {
 
 Instruction* Multiplied(const Known& known, PassContext& context) {
   if (known.times == 1) return known.operand;
-  Rewriter b(known.collective->parent(), context);
-  b.set_origin(known.collective);
+  Rewriter b(known.collective->parent(), context, known.collective);
   const Shape shape = known.operand->shape();
   Instruction* times = b.Convert(
       b.ScalarConstant(ElementType::kS32, static_cast<double>(known.times)), shape.element_type());

@@ -1,7 +1,5 @@
 #include "passes/collectives/all_reduce_splitter.h"
 
-#include <algorithm>
-
 #include "lib/analysis/region.h"
 #include "passes/collectives/own_part.h"
 #include "passes/rewrite.h"
@@ -22,7 +20,7 @@ struct Steps {
 std::optional<Steps> FindSteps(std::vector<int64_t> ids, const OwnPart& part, int64_t parts) {
   const auto count = static_cast<int64_t>(ids.size());
   if (parts < 2 || parts >= count || count % parts != 0) return std::nullopt;
-  std::sort(ids.begin(), ids.end());
+  absl::c_sort(ids);
   Steps steps;
   steps.second.resize(static_cast<size_t>(parts));
   for (const int64_t id : ids) {
@@ -92,7 +90,7 @@ class ReduceSplitter {
 
   static bool HasOther(const std::vector<Instruction*>& order, const GroupLists& groups,
                        const Instruction& reduce) {
-    return std::any_of(order.begin(), order.end(), [&](const Instruction* other) {
+    return absl::c_any_of(order, [&](const Instruction* other) {
       return other != &reduce && !other->is_dead() && other->opcode() == Opcode::kAllReduce &&
              ReplicaGroupsOf(*other).Flatten() == groups;
     });
@@ -128,12 +126,9 @@ class ReduceSplitter {
 }  // namespace
 
 absl::StatusOr<bool> AllReduceSplitter::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllReduce})) {
-    ASSIGN_OR_RETURN(const bool split, ReduceSplitter(*computation, context).Run());
-    changed |= split;
-  }
-  return changed;
+  return ChangesAny(
+      context.NonFusionComputations(module, {Opcode::kAllReduce}),
+      [&](Computation& computation) { return ReduceSplitter(computation, context).Run(); });
 }
 
 HLO_DEFINE_PASS(AllReduceSplitter)

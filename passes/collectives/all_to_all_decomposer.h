@@ -21,25 +21,17 @@ struct AllToAllDecomposerOptions {
   bool decompose_to_tuple = true;
   int64_t min_array_rank = 0;
 
-  static auto Fields() {
-    using O = AllToAllDecomposerOptions;
-    return std::tuple{Optional("decompose_to_tuple", &O::decompose_to_tuple),
-                      Optional("min_array_rank", &O::min_array_rank)};
-  }
+  HLO_OPTIONS(AllToAllDecomposerOptions, decompose_to_tuple, min_array_rank)
 };
 
-class AllToAllDecomposer final : public ExpanderPass {
+class AllToAllDecomposer final : public WithOptions<ExpanderPass, AllToAllDecomposerOptions> {
  public:
-  using Options = AllToAllDecomposerOptions;
-  explicit AllToAllDecomposer(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kAllToAll}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* exchange, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -47,9 +47,9 @@ bool SumsPartitions(const Instruction& reduce, const Partitions& partitions) {
   const auto groups =
       partitions.is_one_program ? DeviceGroups(reduce) : ReplicaGroupsOf(reduce).Flatten();
   if (static_cast<int64_t>(groups.size()) != reduce.module().config().replica_count) return false;
-  return std::all_of(groups.begin(), groups.end(), [&](const std::vector<int64_t>& group) {
+  return absl::c_all_of(groups, [&](const std::vector<int64_t>& group) {
     return static_cast<int64_t>(group.size()) == (are_devices ? partitions.count : 1) &&
-           std::all_of(group.begin(), group.end(), [&](int64_t device) {
+           absl::c_all_of(group, [&](int64_t device) {
              return !are_devices || device / partitions.count == group[0] / partitions.count;
            });
   });
@@ -254,10 +254,9 @@ class ProgramPaths {
 
   // How many sums over partitions are added and read by nothing else.
   int64_t Drops(const Instruction& step) const {
-    return std::count_if(step.operands().begin(), step.operands().end(),
-                         [&](const Instruction* operand) {
-                           return SumsPartitions(*operand, partitions_) && HasOneUse(*operand);
-                         });
+    return absl::c_count_if(step.operands(), [&](const Instruction* operand) {
+      return SumsPartitions(*operand, partitions_) && HasOneUse(*operand);
+    });
   }
 
   const Partitions& partitions_;
@@ -324,17 +323,16 @@ class ReductionJoiner {
   }
 
   bool IsSameOnPartitions(const ReductionPath& path) const {
-    const bool same = same_.Of(*path.replicas) &&
-                      std::all_of(path.steps.begin(), path.steps.end(),
-                                  [&](const Instruction* step) { return same_.Of(*step); });
+    const bool same =
+        same_.Of(*path.replicas) &&
+        absl::c_all_of(path.steps, [&](const Instruction* step) { return same_.Of(*step); });
     if (!same) context_.Missed(*path.partitions, "what follows may differ between partitions");
     return same;
   }
 
   // value / number of partitions
   Instruction* Share(Instruction* value) const {
-    Rewriter b(value->parent(), context_);
-    b.set_origin(value);
+    Rewriter b(value->parent(), context_, value);
     Literal count = Literal::Filled(value->shape(), static_cast<double>(partitions_.count));
     return b.Divide(value, b.Constant(std::move(count)));
   }
@@ -376,9 +374,8 @@ class ReductionJoiner {
       return result;
     for (Computation* computation : computations) {
       for (Instruction* reduce : computation->PostOrder()) {
-        const bool is_joined =
-            std::any_of(paths.begin(), paths.end(),
-                        [&](const ReductionPath& path) { return path.replicas == reduce; });
+        const bool is_joined = absl::c_any_of(
+            paths, [&](const ReductionPath& path) { return path.replicas == reduce; });
         if (!is_joined && SumsReplicas(*reduce) &&
             reduce->shape().element_type() == ElementType::kF32 &&
             ReplicaGroupsOf(*reduce).Flatten().size() <= 1 && same_.Of(*reduce->operand(0)))

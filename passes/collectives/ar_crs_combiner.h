@@ -34,22 +34,14 @@ struct ArCrsCombinerOptions {
   IntIn<0> num_spatial_partitions;
   bool spmd_partition = true;
 
-  static auto Fields() {
-    using O = ArCrsCombinerOptions;
-    return std::tuple{Optional("num_spatial_partitions", &O::num_spatial_partitions),
-                      Optional("spmd_partition", &O::spmd_partition)};
-  }
+  HLO_OPTIONS(ArCrsCombinerOptions, num_spatial_partitions, spmd_partition)
 };
 
-class ArCrsCombiner final : public Pass {
+class ArCrsCombiner final : public WithOptions<Pass, ArCrsCombinerOptions> {
  public:
-  using Options = ArCrsCombinerOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ArCrsCombiner(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -33,9 +33,7 @@ const AsyncForm* FormOf(Opcode opcode) {
 }
 
 Shape OperandsShape(const Instruction& instruction) {
-  std::vector<Shape> shapes;
-  for (const Instruction* operand : instruction.operands()) shapes.push_back(operand->shape());
-  return Shape::Tuple(shapes);
+  return Shape::Tuple(instruction.operand_shapes());
 }
 
 // What the start gives: a reduction its result, the others what they read and what they make.
@@ -52,8 +50,7 @@ Shape StartShape(const Instruction& collective, Opcode start) {
 // `generic`: as those without forms of their own, which are wrapped.
 absl::Status Split(Instruction* collective, bool generic) {
   const uint32_t first_new = collective->module().id_limit();
-  Builder b(collective->parent());
-  b.set_origin(collective);
+  Builder b(collective);
   const AsyncPair* const pair = generic ? nullptr : AsyncPairOf(collective->opcode());
   const bool is_wrapped = pair == nullptr;
   const Opcode start_opcode = is_wrapped ? Opcode::kAsyncStart : pair->start;

@@ -33,35 +33,20 @@ struct AsyncCollectiveCreatorOptions {
   IntIn<0> all_gather_min_threshold_in_bytes{0};
   IntIn<0> reduce_scatter_min_threshold_in_bytes{0};
 
-  static auto Fields() {
-    using O = AsyncCollectiveCreatorOptions;
-    return std::tuple{
-        Optional("convert_all_reduce", &O::convert_all_reduce),
-        Optional("convert_all_gather", &O::convert_all_gather),
-        Optional("convert_collective_broadcast", &O::convert_collective_broadcast),
-        Optional("convert_collective_permute", &O::convert_collective_permute),
-        Optional("convert_all_to_all", &O::convert_all_to_all),
-        Optional("convert_reduce_scatter", &O::convert_reduce_scatter),
-        Optional("convert_ragged_all_to_all", &O::convert_ragged_all_to_all),
-        Optional("convert_collective_fusion", &O::convert_collective_fusion),
-        Optional("use_generic_async_start_done", &O::use_generic_async_start_done),
-        Optional("all_reduce_min_threshold_in_bytes", &O::all_reduce_min_threshold_in_bytes),
-        Optional("all_gather_min_threshold_in_bytes", &O::all_gather_min_threshold_in_bytes),
-        Optional("reduce_scatter_min_threshold_in_bytes",
-                 &O::reduce_scatter_min_threshold_in_bytes)};
-  }
+  HLO_OPTIONS(AsyncCollectiveCreatorOptions, convert_all_reduce, convert_all_gather,
+              convert_collective_broadcast, convert_collective_permute, convert_all_to_all,
+              convert_reduce_scatter, convert_ragged_all_to_all, convert_collective_fusion,
+              use_generic_async_start_done, all_reduce_min_threshold_in_bytes,
+              all_gather_min_threshold_in_bytes, reduce_scatter_min_threshold_in_bytes)
 };
 
-class AsyncCollectiveCreator final : public Pass {
+class AsyncCollectiveCreator final : public WithOptions<Pass, AsyncCollectiveCreatorOptions> {
  public:
-  using Options = AsyncCollectiveCreatorOptions;
-  explicit AsyncCollectiveCreator(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
   bool IsWanted(const Instruction& instruction) const;
-
-  Options options_;
 };
 
 }  // namespace hlo

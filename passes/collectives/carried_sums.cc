@@ -1,7 +1,5 @@
 #include "passes/collectives/carried_sums.h"
 
-#include <algorithm>
-
 #include "lib/analysis/region.h"
 #include "passes/util/same_kind.h"
 
@@ -9,7 +7,7 @@ namespace hlo {
 
 bool IsBodyOfLoop(const Computation& computation) {
   const auto callers = computation.callers();
-  return std::any_of(callers.begin(), callers.end(), [&](const CallSite& site) {
+  return absl::c_any_of(callers, [&](const CallSite& site) {
     return site.caller->opcode() == Opcode::kWhile && site.caller->while_body() == &computation;
   });
 }

@@ -50,8 +50,7 @@ std::optional<int64_t> MostFrequentDimension(const std::vector<Instruction*>& co
     lowest_rank = std::min<int64_t>(lowest_rank, collective->shape().rank());
   }
   const auto most =
-      std::max_element(counts.begin(), counts.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+      absl::c_max_element(counts, [](const auto& a, const auto& b) { return a.second < b.second; });
   return most->first < lowest_rank ? most->first : 0;
 }
 
@@ -151,8 +150,7 @@ class Combiner {
     reachability_->Merge(chosen);
     const uint32_t first_new = computation_.module().id_limit();
     Instruction* first = chosen[0];
-    Builder builder(&computation_);
-    builder.set_origin(first);
+    Builder builder(&computation_, first);
     const std::optional<int64_t> dimension = MostFrequentDimension(chosen);
     const auto is_turned = [&](const Instruction& member) {
       return dimension && DividedDimension(member) != dimension;
@@ -177,8 +175,8 @@ class Combiner {
     Instruction* all = builder.OpWithShape(opcode_, Shape::Tuple(shapes), operands, attrs, calls);
     made.push_back(all);
     SetNotes(chosen, all);
-    if (std::any_of(chosen.begin(), chosen.end(),
-                    [](const Instruction* member) { return member->sharding() != nullptr; })) {
+    if (absl::c_any_of(chosen,
+                       [](const Instruction* member) { return member->sharding() != nullptr; })) {
       std::vector<Sharding::Leaf> leaves;
       for (const Instruction* member : chosen)
         leaves.push_back(member->sharding() != nullptr ? member->sharding()->leaves[0]
@@ -215,14 +213,11 @@ class Combiner {
 absl::StatusOr<bool> CombineCollectives(Module& module, Opcode opcode, const CombineKey& key,
                                         const CombineLimits& limits, PassContext& context) {
   if (limits.bytes <= 0 || limits.count <= 0) return false;
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {opcode})) {
-    if (!limits.in_loops && IsOfLoop(*computation)) continue;
-    ASSIGN_OR_RETURN(const bool combined,
-                     Combiner(*computation, opcode, key, limits, context).Run());
-    changed |= combined;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, {opcode}),
+                    [&](Computation& computation) -> absl::StatusOr<bool> {
+                      if (!limits.in_loops && IsOfLoop(computation)) return false;
+                      return Combiner(computation, opcode, key, limits, context).Run();
+                    });
 }
 
 }  // namespace hlo

@@ -17,21 +17,13 @@ struct CollectivePermuteCombinerOptions {
   int64_t combine_threshold_in_bytes = 1024;
   int64_t combine_threshold_count = 1024;
 
-  static auto Fields() {
-    using O = CollectivePermuteCombinerOptions;
-    return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
-                      Optional("combine_threshold_count", &O::combine_threshold_count)};
-  }
+  HLO_OPTIONS(CollectivePermuteCombinerOptions, combine_threshold_in_bytes, combine_threshold_count)
 };
 
-class CollectivePermuteCombiner final : public Pass {
+class CollectivePermuteCombiner final : public WithOptions<Pass, CollectivePermuteCombinerOptions> {
  public:
-  using Options = CollectivePermuteCombinerOptions;
-  explicit CollectivePermuteCombiner(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

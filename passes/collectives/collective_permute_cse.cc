@@ -1,7 +1,5 @@
 #include "passes/collectives/collective_permute_cse.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/builder.h"
 #include "passes/util/layout_copy.h"
@@ -53,7 +51,7 @@ Part PartOf(Instruction* value) {
 // Who sends to whom, in one order.
 DevicePairs SortedPairs(const Instruction& permute) {
   DevicePairs pairs = permute.attrs<CollectivePermuteAttrs>().source_target_pairs;
-  std::sort(pairs.begin(), pairs.end());
+  absl::c_sort(pairs);
   return pairs;
 }
 
@@ -79,8 +77,7 @@ absl::Status TakeFrom(const Sent& large, const Sent& small, PassContext& context
       starts[d] -= large.part.starts[d];
       limits[d] -= large.part.starts[d];
     }
-    Builder builder(&computation);
-    builder.set_origin(small.permute);
+    Builder builder(&computation, small.permute);
     value = builder.Slice(value, starts, limits, small.part.strides);
     RETURN_IF_ERROR(builder.status());
   }
@@ -105,7 +102,7 @@ absl::StatusOr<bool> CollectivePermuteCse::RunOnComputation(Computation& computa
       continue;
     const Sent sent = {permute, PartOf(permute->operand(0))};
     std::vector<Sent>& all = sent_of[sent.part.array];
-    const auto holder = std::find_if(all.begin(), all.end(), [&](const Sent& earlier) {
+    const auto holder = absl::c_find_if(all, [&](const Sent& earlier) {
       return earlier.part.Holds(sent.part) && SendAlike(*earlier.permute, *permute);
     });
     if (holder != all.end()) {

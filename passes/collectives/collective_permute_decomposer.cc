@@ -1,6 +1,5 @@
 #include "passes/collectives/collective_permute_decomposer.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -78,9 +77,8 @@ Groups MeetingsOf(const Instruction& collective) {
 bool MeetTheSame(const Groups& a, const Groups& b) {
   for (const std::vector<int64_t>& one : a) {
     for (const std::vector<int64_t>& other : b) {
-      const auto shared = std::count_if(one.begin(), one.end(), [&](int64_t device) {
-        return std::find(other.begin(), other.end(), device) != other.end();
-      });
+      const auto shared = absl::c_count_if(
+          one, [&](int64_t device) { return absl::c_linear_search(other, device); });
       if (shared > 1) return true;
     }
   }
@@ -165,10 +163,9 @@ class Decomposer {
       }
     }
     if (is_pipelined_ && permutes_.size() > 1) {
-      permutes_ = {*std::max_element(permutes_.begin(), permutes_.end(),
-                                     [](const Instruction* a, const Instruction* b) {
-                                       return PairsOf(*a).size() < PairsOf(*b).size();
-                                     })};
+      permutes_ = {*absl::c_max_element(permutes_, [](const Instruction* a, const Instruction* b) {
+        return PairsOf(*a).size() < PairsOf(*b).size();
+      })};
     }
   }
 
@@ -180,7 +177,7 @@ class Decomposer {
     for (Instruction* instruction : computation_.PostOrder()) {
       if (HasTrait(instruction->opcode(), kCollective) &&
           !HasTrait(instruction->opcode(), kAsyncDone) &&
-          std::find(permutes_.begin(), permutes_.end(), instruction) == permutes_.end())
+          !absl::c_linear_search(permutes_, instruction))
         left.push_back(instruction);
     }
     std::vector<Instruction*> conflicting;
@@ -279,13 +276,9 @@ class Decomposer {
 }  // namespace
 
 absl::StatusOr<bool> CollectivePermuteDecomposer::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation :
-       context.NonFusionComputations(module, {Opcode::kCollectivePermute})) {
-    ASSIGN_OR_RETURN(const bool decomposed, Decomposer(*computation, options_, context).Run());
-    changed |= decomposed;
-  }
-  return changed;
+  return ChangesAny(
+      context.NonFusionComputations(module, {Opcode::kCollectivePermute}),
+      [&](Computation& computation) { return Decomposer(computation, options_, context).Run(); });
 }
 
 HLO_DEFINE_PASS(CollectivePermuteDecomposer)

@@ -29,22 +29,15 @@ struct CollectivePermuteDecomposerOptions {
   int64_t threshold_in_bytes = 0;
   OneOf<"disable", "enable"> pipeline_parallelism_opt_level;
 
-  static auto Fields() {
-    using O = CollectivePermuteDecomposerOptions;
-    return std::tuple{
-        Optional("threshold_in_bytes", &O::threshold_in_bytes),
-        Optional("pipeline_parallelism_opt_level", &O::pipeline_parallelism_opt_level)};
-  }
+  HLO_OPTIONS(CollectivePermuteDecomposerOptions, threshold_in_bytes,
+              pipeline_parallelism_opt_level)
 };
 
-class CollectivePermuteDecomposer final : public Pass {
+class CollectivePermuteDecomposer final
+    : public WithOptions<Pass, CollectivePermuteDecomposerOptions> {
  public:
-  using Options = CollectivePermuteDecomposerOptions;
-  explicit CollectivePermuteDecomposer(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

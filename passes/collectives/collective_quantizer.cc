@@ -1,6 +1,5 @@
 #include "passes/collectives/collective_quantizer.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "lib/analysis/replication.h"
@@ -66,7 +65,7 @@ std::optional<Conversion> WideningOf(Instruction* value) {
     found.between.push_back(value);
     value = value->operand(0);
   }
-  std::reverse(found.between.begin(), found.between.end());
+  absl::c_reverse(found.between);
   if (const int at = ValueOperand(*value); at >= 0) {
     found.scaled = value;
     found.scale = value->operand(1 - at);

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "lib/ops/async_pairs.h"
 #include "passes/collectives/sync_collectives.h"
 #include "passes/rewrite.h"
@@ -32,30 +32,13 @@ absl::StatusOr<Computation*> BodyOf(const Instruction& start, Shape result) {
   return body;
 }
 
-void MoveControlEdges(Instruction* from, Instruction* to, const Instruction* other_half) {
-  const std::vector<Instruction*> before(from->control_predecessors().begin(),
-                                         from->control_predecessors().end());
-  const std::vector<Instruction*> after(from->control_successors().begin(),
-                                        from->control_successors().end());
-  from->DropControlEdges();
-  for (Instruction* earlier : before) {
-    if (earlier != other_half) to->AddControlPredecessor(earlier);
-  }
-  for (Instruction* later : after) {
-    if (later != other_half) later->AddControlPredecessor(to);
-  }
-}
-
 absl::Status MakeGeneric(Instruction* start, Instruction* done) {
   Computation& computation = *done->parent();
   const uint32_t first_new = computation.module().id_limit();
   ASSIGN_OR_RETURN(Computation* const body, BodyOf(*start, done->shape()));
-  std::vector<Shape> operands;
-  for (const Instruction* operand : start->operands()) operands.push_back(operand->shape());
-  Builder b(&computation);
-  b.set_origin(start);
+  Builder b(&computation, start);
   Instruction* const begin = b.OpWithShape(
-      Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(operands), done->shape()}),
+      Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(start->operand_shapes()), done->shape()}),
       start->operand_vector(), AttrsPtr::Make(AsyncAttrs{}), std::vector<Computation*>{body});
   b.set_origin(done);
   Instruction* const end =
@@ -63,12 +46,13 @@ absl::Status MakeGeneric(Instruction* start, Instruction* done) {
   RETURN_IF_ERROR(b.status());
   if (const Extras* extras = start->extras(); extras != nullptr)
     begin->mutable_extras().frontend_attributes = extras->frontend_attributes;
-  MoveControlEdges(start, begin, done);
-  MoveControlEdges(done, end, start);
+  MoveControlEdges(start, begin);
+  MoveControlEdges(done, end);
+  end->RemoveControlPredecessor(begin);  // it reads it
   if (computation.has_schedule()) {
     std::vector<Instruction*> sequence = computation.schedule();
-    std::replace(sequence.begin(), sequence.end(), start, begin);
-    std::replace(sequence.begin(), sequence.end(), done, end);
+    absl::c_replace(sequence, start, begin);
+    absl::c_replace(sequence, done, end);
     computation.set_schedule(std::move(sequence));
   }
   computation.module().MoveName(*start, body->root());

@@ -33,8 +33,7 @@ absl::StatusOr<bool> ReorderGather(Instruction* gather, PassContext& context) {
   const int64_t size = gather->shape().dim(static_cast<int>(attrs.dimensions.value));
   const int64_t own = part->shape().dim(static_cast<int>(attrs.dimensions.value));
   const uint32_t first_new = gather->module().id_limit();
-  Builder b(gather->parent());
-  b.set_origin(gather);
+  Builder b(gather);
   while (last->uses().size() == 1 && !last->is_root()) {
     Instruction* const reshape = last->uses()[0].user;
     if (reshape->opcode() != Opcode::kReshape || !IsPlain(*reshape)) break;
@@ -77,8 +76,7 @@ absl::StatusOr<bool> ReorderReduce(Instruction* reduce, PassContext& context) {
   if (shapes.empty() || !context.MayRewrite()) return false;
   context.Passed(*reduce, "comes before {} reshapes", shapes.size());
   const uint32_t first_new = reduce->module().id_limit();
-  Builder b(reduce->parent());
-  b.set_origin(reduce);
+  Builder b(reduce);
   const Shape shape = x->shape().WithElementType(reduce->shape().element_type());
   Instruction* result =
       b.OpWithShape(Opcode::kAllReduce, shape, {x}, reduce->attrs_ptr(), {reduce->to_apply()});

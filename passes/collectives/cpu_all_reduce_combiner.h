@@ -11,21 +11,13 @@ struct CpuAllReduceCombinerOptions {
   int64_t combine_threshold_in_bytes = std::numeric_limits<int64_t>::max();
   int64_t combine_threshold_count = 256;
 
-  static auto Fields() {
-    using O = CpuAllReduceCombinerOptions;
-    return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
-                      Optional("combine_threshold_count", &O::combine_threshold_count)};
-  }
+  HLO_OPTIONS(CpuAllReduceCombinerOptions, combine_threshold_in_bytes, combine_threshold_count)
 };
 
-class CpuAllReduceCombiner final : public Pass {
+class CpuAllReduceCombiner final : public WithOptions<Pass, CpuAllReduceCombinerOptions> {
  public:
-  using Options = CpuAllReduceCombinerOptions;
-  explicit CpuAllReduceCombiner(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

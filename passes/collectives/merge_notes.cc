@@ -24,8 +24,7 @@ size_t CommonPlaces(const std::vector<std::string>& names) {
 }
 
 std::string MergedNames(const std::vector<std::string>& names) {
-  if (std::all_of(names.begin(), names.end(),
-                  [&](const std::string& name) { return name == names[0]; }))
+  if (absl::c_all_of(names, [&](const std::string& name) { return name == names[0]; }))
     return names[0];
   const size_t common = CommonPlaces(names);
   std::vector<std::string_view> rest;

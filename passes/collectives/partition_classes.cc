@@ -58,7 +58,7 @@ PartitionClasses::Numbers PartitionClasses::Compute(const Instruction& x, int de
   if (is_made && depth < kDeepest && x.operand_count() > 0 && !x.HasSideEffect())
     return OfOperands(x, depth);
   Numbers unique(static_cast<size_t>(partitions_));
-  std::iota(unique.begin(), unique.end(), 0);
+  absl::c_iota(unique, 0);
   return unique;
 }
 
@@ -74,7 +74,7 @@ PartitionClasses::Numbers PartitionClasses::OfValues(const Instruction& x) const
 
 PartitionClasses::Numbers PartitionClasses::OfGroups(const Instruction& collective) const {
   Numbers numbers(static_cast<size_t>(partitions_));
-  std::iota(numbers.begin(), numbers.end(), 0);
+  absl::c_iota(numbers, 0);
   for (const std::vector<int64_t>& group : DeviceGroups(collective)) {
     for (const int64_t device : group) {
       if (device >= 0 && device < partitions_) numbers[static_cast<size_t>(device)] = group[0];

@@ -22,23 +22,14 @@ struct ReduceScatterCombinerOptions {
   bool combine_by_dim = true;
   bool combine_while_loops = true;
 
-  static auto Fields() {
-    using O = ReduceScatterCombinerOptions;
-    return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
-                      Optional("combine_threshold_count", &O::combine_threshold_count),
-                      Optional("combine_by_dim", &O::combine_by_dim),
-                      Optional("combine_while_loops", &O::combine_while_loops)};
-  }
+  HLO_OPTIONS(ReduceScatterCombinerOptions, combine_threshold_in_bytes, combine_threshold_count,
+              combine_by_dim, combine_while_loops)
 };
 
-class ReduceScatterCombiner final : public Pass {
+class ReduceScatterCombiner final : public WithOptions<Pass, ReduceScatterCombinerOptions> {
  public:
-  using Options = ReduceScatterCombinerOptions;
-  explicit ReduceScatterCombiner(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,6 @@
 #include "passes/collectives/reduce_scatter_creator.h"
 
 #include "passes/collectives/own_part.h"
-#include "passes/collectives/unused_collectives.h"
 #include "passes/util/channels.h"
 
 namespace hlo {
@@ -63,14 +62,7 @@ constexpr Rule kScatterRules[] = {
 
 }  // namespace
 
-ReduceScatterCreator::ReduceScatterCreator() : RewritePass(this, kScatterRules) {}
-
-absl::StatusOr<bool> ReduceScatterCreator::Run(Module& module, PassContext& context) {
-  const UnusedCollectives unused(module);
-  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
-  if (changed) unused.RemoveOthers(module);
-  return changed;
-}
+ReduceScatterCreator::ReduceScatterCreator() : CollectiveRewritePass(this, kScatterRules) {}
 
 HLO_DEFINE_PASS(ReduceScatterCreator)
 

@@ -12,14 +12,13 @@
 // slices along several dimensions, or whose starts depend on more than the device.
 #pragma once
 
-#include "passes/rewrite.h"
+#include "passes/collectives/collective_rewrite_pass.h"
 
 namespace hlo {
 
-class ReduceScatterCreator final : public RewritePass {
+class ReduceScatterCreator final : public CollectiveRewritePass {
  public:
   ReduceScatterCreator();
-  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 
 }  // namespace hlo

@@ -1,7 +1,6 @@
 #include "passes/collectives/reduce_scatter_reassociate.h"
 
 #include "lib/analysis/region.h"
-#include "passes/collectives/unused_collectives.h"
 #include "passes/util/constrained_layout.h"
 
 namespace hlo {
@@ -53,14 +52,12 @@ constexpr Rule kReassociateRules[] = {
 
 }  // namespace
 
-ReduceScatterReassociate::ReduceScatterReassociate() : RewritePass(this, kReassociateRules) {}
+ReduceScatterReassociate::ReduceScatterReassociate()
+    : CollectiveRewritePass(this, kReassociateRules) {}
 
 absl::StatusOr<bool> ReduceScatterReassociate::Run(Module& module, PassContext& context) {
   if (AnyConstrainsLayout(module, Opcode::kReduceScatter)) return false;
-  const UnusedCollectives unused(module);
-  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
-  if (changed) unused.RemoveOthers(module);
-  return changed;
+  return CollectiveRewritePass::Run(module, context);
 }
 
 HLO_DEFINE_PASS(ReduceScatterReassociate)

@@ -7,11 +7,11 @@
 // modules with a reduce-scatter that constrains layouts.
 #pragma once
 
-#include "passes/rewrite.h"
+#include "passes/collectives/collective_rewrite_pass.h"
 
 namespace hlo {
 
-class ReduceScatterReassociate final : public RewritePass {
+class ReduceScatterReassociate final : public CollectiveRewritePass {
  public:
   static constexpr RuleSafety kSafety = kReassociate;
   ReduceScatterReassociate();

@@ -47,8 +47,7 @@ absl::StatusOr<bool> ReorderConvertReduceAdd::Run(Module& module, PassContext& c
       context.Passed(*convert, "done before devices reduce");
       const ElementType type = convert->shape().element_type();
       const uint32_t first_new = module.id_limit();
-      Rewriter rewriter(computation, context);
-      rewriter.set_origin(convert);
+      Rewriter rewriter(computation, context, convert);
       Instruction* const converted = rewriter.Convert(reduce->operand(0), type);
       rewriter.set_origin(reduce);
       Instruction* const reduced = rewriter.OpWithShape(

@@ -19,21 +19,14 @@ namespace hlo {
 struct ReorderConvertReduceAddOptions {
   bool enable_reduce_scatter = false;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("enable_reduce_scatter", &ReorderConvertReduceAddOptions::enable_reduce_scatter)};
-  }
+  HLO_OPTIONS(ReorderConvertReduceAddOptions, enable_reduce_scatter)
 };
 
-class ReorderConvertReduceAdd final : public Pass {
+class ReorderConvertReduceAdd final : public WithOptions<Pass, ReorderConvertReduceAddOptions> {
  public:
-  using Options = ReorderConvertReduceAddOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ReorderConvertReduceAdd(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,10 +1,7 @@
 #include "passes/collectives/reorder_reduce_transpose.h"
 
-#include <algorithm>
-
 #include "lib/analysis/region.h"
 #include "passes/collectives/carried_sums.h"
-#include "passes/collectives/unused_collectives.h"
 
 namespace hlo {
 namespace {
@@ -49,8 +46,7 @@ Instruction* TransposeFirst(Instruction* transpose, Rewriter& rewriter) {
   value = rewriter.Transpose(value, order);
   rewriter.set_origin(scatter);
   ReduceScatterAttrs attrs = scatter->attrs<ReduceScatterAttrs>();
-  attrs.dimensions.value =
-      std::find(order.begin(), order.end(), attrs.dimensions.value) - order.begin();
+  attrs.dimensions.value = absl::c_find(order, attrs.dimensions.value) - order.begin();
   return rewriter.OpWithShape(Opcode::kReduceScatter, transpose->shape(), {value},
                               AttrsPtr::Make(std::move(attrs)), {region});
 }
@@ -60,14 +56,7 @@ constexpr Rule kTransposeRules[] = {
 
 }  // namespace
 
-ReorderReduceTranspose::ReorderReduceTranspose() : RewritePass(this, kTransposeRules) {}
-
-absl::StatusOr<bool> ReorderReduceTranspose::Run(Module& module, PassContext& context) {
-  const UnusedCollectives unused(module);
-  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
-  if (changed) unused.RemoveOthers(module);
-  return changed;
-}
+ReorderReduceTranspose::ReorderReduceTranspose() : CollectiveRewritePass(this, kTransposeRules) {}
 
 HLO_DEFINE_PASS(ReorderReduceTranspose)
 

@@ -13,15 +13,14 @@
 // reduce-scatters and conversions that something else reads: they would be done twice.
 #pragma once
 
-#include "passes/rewrite.h"
+#include "passes/collectives/collective_rewrite_pass.h"
 
 namespace hlo {
 
-class ReorderReduceTranspose final : public RewritePass {
+class ReorderReduceTranspose final : public CollectiveRewritePass {
  public:
   static constexpr RuleSafety kSafety = kReassociate;
   ReorderReduceTranspose();
-  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 
 }  // namespace hlo

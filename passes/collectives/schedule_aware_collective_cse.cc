@@ -86,12 +86,8 @@ absl::StatusOr<bool> ScheduleAwareCollectiveCse::RunOn(Computation& computation,
 }
 
 absl::StatusOr<bool> ScheduleAwareCollectiveCse::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, kShared)) {
-    ASSIGN_OR_RETURN(const bool merged, RunOn(*computation, context));
-    changed |= merged;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, kShared),
+                    [&](Computation& computation) { return RunOn(computation, context); });
 }
 
 HLO_DEFINE_PASS(ScheduleAwareCollectiveCse)

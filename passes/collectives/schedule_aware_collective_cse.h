@@ -19,23 +19,17 @@ struct ScheduleAwareCollectiveCseOptions {
   int64_t distance_threshold = 1000;
   bool for_replicas = false;
 
-  static auto Fields() {
-    using O = ScheduleAwareCollectiveCseOptions;
-    return std::tuple{Optional("distance_threshold", &O::distance_threshold),
-                      Optional("for_replicas", &O::for_replicas)};
-  }
+  HLO_OPTIONS(ScheduleAwareCollectiveCseOptions, distance_threshold, for_replicas)
 };
 
-class ScheduleAwareCollectiveCse final : public Pass {
+class ScheduleAwareCollectiveCse final
+    : public WithOptions<Pass, ScheduleAwareCollectiveCseOptions> {
  public:
-  using Options = ScheduleAwareCollectiveCseOptions;
-  explicit ScheduleAwareCollectiveCse(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
   absl::StatusOr<bool> RunOn(Computation& computation, PassContext& context) const;
-
-  Options options_;
 };
 
 }  // namespace hlo

@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/analysis/reachability.h"
+#include "lib/ir/control_edges.h"
 #include "lib/ir/custom_call.h"
 #include "lib/ops/async_pairs.h"
 #include "passes/rewrite.h"
@@ -41,8 +42,7 @@ Instruction* SyncOf(const Instruction& start, Shape shape) {
     if (start.metadata() != OpMetadata()) sync->set_metadata(start.metadata());
     return sync;
   }
-  Builder b(&computation);
-  b.set_origin(&start);
+  Builder b(&computation, &start);
   return b.OpWithShape(AsyncPairOf(start.opcode())->opcode, shape, start.operand_vector(),
                        start.attrs_ptr(), start.calls());
 }
@@ -90,15 +90,8 @@ Instruction* JoinCollective(Instruction* start, Instruction* done) {
     sync->mutable_extras().frontend_attributes = extras->frontend_attributes;
   PassOnBackendConfig(*start, sync);
   sync->mutable_extras().frontend_attributes["async_collective_name"] = std::string(start->name());
-  for (Instruction* const half : {start, done}) {
-    for (Instruction* earlier : half->control_predecessors()) {
-      if (earlier != start) sync->AddControlPredecessor(earlier);
-    }
-    for (Instruction* later : half->control_successors()) {
-      if (later != done) later->AddControlPredecessor(sync);
-    }
-    half->DropControlEdges();
-  }
+  MoveControlEdges(start, sync);
+  MoveControlEdges(done, sync);
   ReplaceKeepingExtras(done, sync, first_new);
   computation.RemoveUnused(start);
   return sync;

@@ -6,6 +6,7 @@
 #include "lib/eval/custom_calls.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/types/shape_limits.h"
 #include "passes/util/background_calls.h"
@@ -103,9 +104,7 @@ class StepRewriter {
     if (!builder_.status().ok()) return call;
     call->module().MoveName(*step_, call);
     if (!thread_.empty()) MarkForBackground(call, thread_, wish_);
-    for (Instruction* earlier : step_->control_predecessors()) call->AddControlPredecessor(earlier);
-    for (Instruction* later : step_->control_successors()) later->AddControlPredecessor(call);
-    step_->DropControlEdges();
+    MoveControlEdges(step_, call);
     return call;
   }
 

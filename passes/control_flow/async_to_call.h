@@ -26,19 +26,13 @@ namespace hlo {
 struct AsyncToCallOptions {
   int64_t background_us = -1;
 
-  static auto Fields() {
-    return std::tuple{Optional("background_us", &AsyncToCallOptions::background_us)};
-  }
+  HLO_OPTIONS(AsyncToCallOptions, background_us)
 };
 
-class AsyncToCall final : public Pass {
+class AsyncToCall final : public WithOptions<Pass, AsyncToCallOptions> {
  public:
-  using Options = AsyncToCallOptions;
-  explicit AsyncToCall(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -100,8 +99,7 @@ class ArgumentMotion {
     }
     std::vector<Instruction*> operands;
     for (Instruction* operand : moved->operands()) {
-      if (std::find(operands.begin(), operands.end(), operand) == operands.end())
-        operands.push_back(operand);
+      if (!absl::c_linear_search(operands, operand)) operands.push_back(operand);
     }
     for (const int64_t place : places) tuple.elements[static_cast<size_t>(place)] = nullptr;
     for (size_t i = 0; i < operands.size(); ++i) Put(tuple, operands[i], i, places);
@@ -119,8 +117,7 @@ class ArgumentMotion {
       place = free_places[i];
       tuple.elements[static_cast<size_t>(place)] = operand;
     } else if (there != tuple.places.end()) {
-      tuple.place_of_operand[operand] =
-          *std::min_element(there->second.begin(), there->second.end());
+      tuple.place_of_operand[operand] = *absl::c_min_element(there->second);
       return;
     } else {
       place = static_cast<int64_t>(tuple.elements.size());
@@ -132,8 +129,7 @@ class ArgumentMotion {
 
   // Inner tuples stand after outer ones.
   absl::Status ChangeTuples() {
-    Builder builder(conditional_->parent());
-    builder.set_origin(argument_);
+    Builder builder(conditional_->parent(), argument_);
     for (size_t t = tuples_.size(); t-- > 0;) {
       Tuple& tuple = tuples_[t];
       if (!tuple.changes) continue;

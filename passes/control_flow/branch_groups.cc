@@ -79,8 +79,8 @@ class GroupFinder {
     const std::vector<Computation*> branches = conditional_->calls();
     if (!conditional_->is_root()) {
       if (conditional_->shape().IsTuple() &&
-          std::all_of(branches.begin(), branches.end(),
-                      [](const Computation* branch) { return IsMadeByTuple(*branch); })) {
+          absl::c_all_of(branches,
+                         [](const Computation* branch) { return IsMadeByTuple(*branch); })) {
         Boundary roots;
         for (const Computation* branch : branches) roots.at.push_back(branch->root());
         seeds.push_back(std::move(roots));
@@ -91,7 +91,7 @@ class GroupFinder {
           seeds.push_back({Place::kReader, {reader}});
       }
     }
-    if (std::all_of(branches.begin(), branches.end(), [](const Computation* branch) {
+    if (absl::c_all_of(branches, [](const Computation* branch) {
           return branch->parameter(0)->sharding() == nullptr;
         })) {
       for (int i = 1; i < conditional_->operand_count(); ++i)
@@ -196,8 +196,7 @@ class GroupFinder {
     const bool was_there = in_border_.contains(boundary);
     if ((!was_there && boundary.at.size() != 1) || ++met->second != dependents) return false;
     met_.erase(met);
-    if (was_there)
-      group.border.erase(std::find(group.border.begin(), group.border.end(), boundary));
+    if (was_there) group.border.erase(absl::c_find(group.border, boundary));
     return true;
   }
 
@@ -215,8 +214,7 @@ class GroupFinder {
         HasTrait(opcode, kControlFlow) || HasTrait(opcode, kAsyncStart) ||
         HasTrait(opcode, kAsyncDone) || (!first.shape().IsArray() && !first.shape().IsTuple()))
       return false;
-    if (std::any_of(boundary.at.begin(), boundary.at.end(),
-                    [](const Instruction* at) { return at->has_control_edges(); }))
+    if (absl::c_any_of(boundary.at, [](const Instruction* at) { return at->has_control_edges(); }))
       return false;
     if (boundary.place == Place::kInside) return MayLeaveBranches(boundary);
     if (HasTrait(opcode, kCollective) || first.HasSideEffect()) return false;
@@ -238,8 +236,7 @@ class GroupFinder {
     if (!first.HasSideEffect()) return true;
     // Where other instructions of a branch need it, it would run twice.
     return (first.opcode() == Opcode::kAllReduce || first.opcode() == Opcode::kReduceScatter) &&
-           std::all_of(boundary.at.begin(), boundary.at.end(),
-                       [](const Instruction* at) { return at->has_one_user(); });
+           absl::c_all_of(boundary.at, [](const Instruction* at) { return at->has_one_user(); });
   }
 
   // A broadcast that others need, too, may be made again in the branches for the boundary that
@@ -251,8 +248,7 @@ class GroupFinder {
       return false;
     const Instruction* last = group.moved.back().first();
     return last->opcode() != Opcode::kTuple &&
-           std::any_of(broadcast.uses().begin(), broadcast.uses().end(),
-                       [&](const Use& use) { return use.user == last; });
+           absl::c_any_of(broadcast.uses(), [&](const Use& use) { return use.user == last; });
   }
 
   // In units of 512 bytes; only what is reduced or made by reductions counts, and everything where
@@ -260,9 +256,8 @@ class GroupFinder {
   int64_t MemoryOf(const Instruction& instruction) const {
     const int64_t size = instruction.shape().byte_size() >> 9;
     if (size == 0 || has_outfeed_ || instruction.opcode() == Opcode::kReduce) return size;
-    const bool is_reduced =
-        std::any_of(instruction.uses().begin(), instruction.uses().end(),
-                    [](const Use& use) { return use.user->opcode() == Opcode::kReduce; });
+    const bool is_reduced = absl::c_any_of(
+        instruction.uses(), [](const Use& use) { return use.user->opcode() == Opcode::kReduce; });
     return is_reduced ? size : 0;
   }
 
@@ -281,9 +276,9 @@ class GroupFinder {
 
   int64_t GainOf(const BoundaryGroup& group) {
     const Place place = group.moved[0].place;
-    const bool only_tuples = std::all_of(
-        group.moved.begin(), group.moved.end(),
-        [](const Boundary& boundary) { return boundary.first()->opcode() == Opcode::kTuple; });
+    const bool only_tuples = absl::c_all_of(group.moved, [](const Boundary& boundary) {
+      return boundary.first()->opcode() == Opcode::kTuple;
+    });
     const bool only_read =
         group.moved.size() == 1 && group.moved[0].first()->opcode() == Opcode::kGetTupleElement;
     if (place == Place::kReader ? only_read : only_tuples) return -1;
@@ -406,7 +401,7 @@ class GroupFinder {
   // ---- counts, remembered: many edges lead to the same instruction ----
 
   static int64_t CountDistinct(std::vector<const Instruction*> instructions) {
-    std::sort(instructions.begin(), instructions.end());
+    absl::c_sort(instructions);
     return std::unique(instructions.begin(), instructions.end()) - instructions.begin();
   }
 

@@ -1,7 +1,5 @@
 #include "passes/control_flow/branch_motion.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/builder.h"
@@ -26,8 +24,7 @@ void RemoveMoved(Instruction* instruction) {
 
 // A new root of `branch` that holds `elements`.
 absl::Status ReturnTuple(Computation* branch, const std::vector<Instruction*>& elements) {
-  Builder builder(branch);
-  builder.set_origin(branch->root());
+  Builder builder(branch, branch->root());
   Instruction* tuple = builder.Tuple(elements);
   SetOriginOfOperands(tuple);
   branch->set_root(tuple);
@@ -165,8 +162,7 @@ class ReadersMotion {
   // What the branch returns, element by element.
   absl::Status TakeApart(Computation* branch) {
     Instruction* root = branch->root();
-    Builder builder(branch);
-    builder.set_origin(root);
+    Builder builder(branch, root);
     std::vector<Instruction*> elements;
     if (root->opcode() == Opcode::kTuple) {
       elements = root->operand_vector();
@@ -284,8 +280,8 @@ namespace {
 // One of a chain of conversions: which of them should move is not clear.
 bool IsChainedConvert(const Instruction& convert) {
   return convert.operand(0)->opcode() == Opcode::kConvert ||
-         std::any_of(convert.uses().begin(), convert.uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kConvert; });
+         absl::c_any_of(convert.uses(),
+                        [](const Use& use) { return use.user->opcode() == Opcode::kConvert; });
 }
 
 bool IsMovableConvert(const Instruction& convert) {
@@ -294,8 +290,7 @@ bool IsMovableConvert(const Instruction& convert) {
 }
 
 bool IsRepeated(const Instruction& element, const Instruction& root) {
-  return std::count_if(element.uses().begin(), element.uses().end(),
-                       [&](const Use& use) { return use.user == &root; }) > 1;
+  return absl::c_count_if(element.uses(), [&](const Use& use) { return use.user == &root; }) > 1;
 }
 
 }  // namespace
@@ -303,7 +298,7 @@ bool IsRepeated(const Instruction& element, const Instruction& root) {
 std::vector<int64_t> ConvertedElements(const Instruction& conditional, bool layout_sensitive) {
   const auto same = [&](Shape a, Shape b) { return layout_sensitive ? a == b : Compatible(a, b); };
   const std::vector<Computation*> branches = conditional.calls();
-  if (std::any_of(branches.begin(), branches.end(), [](const Computation* branch) {
+  if (absl::c_any_of(branches, [](const Computation* branch) {
         return branch->root()->opcode() != Opcode::kTuple || branch->callers().size() > 1;
       }))
     return {};
@@ -312,7 +307,7 @@ std::vector<int64_t> ConvertedElements(const Instruction& conditional, bool layo
   for (int i = 0; i < root.operand_count(); ++i) {
     const Instruction& convert = *root.operand(i);
     if (!IsMovableConvert(convert) || IsRepeated(convert, root)) continue;
-    if (std::all_of(branches.begin(), branches.end(), [&](const Computation* branch) {
+    if (absl::c_all_of(branches, [&](const Computation* branch) {
           const Instruction& other = *branch->root()->operand(i);
           return IsMovableConvert(other) && same(other.shape(), convert.shape()) &&
                  same(other.operand(0)->shape(), convert.operand(0)->shape());
@@ -325,8 +320,7 @@ std::vector<int64_t> ConvertedElements(const Instruction& conditional, bool layo
 absl::Status MoveConvertsOutOfBranches(Instruction* conditional,
                                        const std::vector<int64_t>& elements) {
   Computation& parent = *conditional->parent();
-  Builder builder(&parent);
-  builder.set_origin(conditional);
+  Builder builder(&parent, conditional);
   if (conditional->is_root()) {
     std::vector<Instruction*> reads;
     for (int i = 0; i < conditional->shape().element_count_of_tuple(); ++i)

@@ -30,8 +30,7 @@ absl::Status ReplaceBySelect(Instruction* conditional, Instruction* pred) {
   const uint32_t first_new = computation.module().id_limit();
   const bool by_number = conditional->operand(0)->shape().element_type() != ElementType::kPred;
   const int true_branch = by_number ? 1 : 0;
-  Builder builder(&computation);
-  builder.set_origin(conditional);
+  Builder builder(&computation, conditional);
   Instruction* on_true =
       builder.Call({conditional->operand(1 + true_branch)}, conditional->call(true_branch));
   Instruction* on_false =

@@ -133,17 +133,14 @@ void PassOnExtras(const Instruction& call, Instruction& root) {
 
 // The call's successors wait for `root` and, where the callee is empty, for what the call waited
 // for.
-void MoveControlEdges(Instruction* call, Instruction* root, bool root_is_new) {
-  const std::vector<Instruction*> before(call->control_predecessors().begin(),
-                                         call->control_predecessors().end());
-  const std::vector<Instruction*> after(call->control_successors().begin(),
-                                        call->control_successors().end());
-  call->DropControlEdges();
-  for (Instruction* successor : after) {
+void PassOnControlEdges(Instruction* call, Instruction* root, bool root_is_new) {
+  for (Instruction* successor : call->control_successors()) {
     successor->AddControlPredecessor(root);
     if (root_is_new) continue;
-    for (Instruction* predecessor : before) successor->AddControlPredecessor(predecessor);
+    for (Instruction* predecessor : call->control_predecessors())
+      successor->AddControlPredecessor(predecessor);
   }
+  call->DropControlEdges();
 }
 
 // The schedule, if it is one of all that is there: within a pass it may be old.
@@ -232,7 +229,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Instruction* const root = laid_out(result, *call);
   const bool root_is_new = !absl::c_linear_search(call->operands(), root);
   if (root_is_new) PassOnExtras(*call, *root);
-  MoveControlEdges(call, root, root_is_new);
+  PassOnControlEdges(call, root, root_is_new);
   if (options.inlined != nullptr) {
     options.inlined->emplace(call, std::move(inlined));
   } else {
@@ -291,10 +288,7 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
     InlinedInstructions inlined;  // the schedule is written once: it may be long
     for (Instruction* call : computation->SequenceOrPostOrder()) {
       if (call->opcode() != Opcode::kCall) continue;
-      if (const Decision decision = CanInline(*call, options_); !decision) {
-        context.Missed(*call, decision.reason());
-        continue;
-      }
+      if (!context.Allowed(*call, CanInline(*call, options_))) continue;
       if (!context.MayRewrite()) break;
       Computation* callee = call->to_apply();
       RETURN_IF_ERROR(growth.Add(callee->instruction_count(), *call));

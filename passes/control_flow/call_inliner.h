@@ -32,24 +32,14 @@ struct CallInlinerOptions {
   bool propagate_metadata = true;       // prefix op_name, join stack frames
   bool use_shardy_partitioner = false;  // keep its manual computations, which it knows by name
 
-  static auto Fields() {
-    using O = CallInlinerOptions;
-    return std::tuple{Optional("single_call_site", &O::single_call_site),
-                      Optional("composites_to_preserve", &O::composites_to_preserve),
-                      Optional("ignore_inlineable", &O::ignore_inlineable),
-                      Optional("propagate_metadata", &O::propagate_metadata),
-                      Optional("use_shardy_partitioner", &O::use_shardy_partitioner)};
-  }
+  HLO_OPTIONS(CallInlinerOptions, single_call_site, composites_to_preserve, ignore_inlineable,
+              propagate_metadata, use_shardy_partitioner)
 };
 
-class CallInliner final : public Pass {
+class CallInliner final : public WithOptions<Pass, CallInlinerOptions> {
  public:
-  using Options = CallInlinerOptions;
-  explicit CallInliner(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 // Calls that have been replaced (and removed), with the copies in their places, in order.

@@ -60,9 +60,9 @@ class Block {
     for (const Instruction* member : members_) {
       if (member->has_control_edges()) return No("`{}` has control edges", member->name());
       const auto operands = member->operands();
-      if (member->HasSideEffect() ||
-          std::any_of(operands.begin(), operands.end(),
-                      [&](const Instruction* operand) { return with_effects.contains(operand); }))
+      if (member->HasSideEffect() || absl::c_any_of(operands, [&](const Instruction* operand) {
+            return with_effects.contains(operand);
+          }))
         with_effects.insert(member);
       if (with_effects.contains(member) && IsReadOutside(*member))
         return No("`{}`, which needs a side effect, is read outside", member->name());
@@ -108,13 +108,12 @@ class Block {
       return false;
     if (instruction.operand_count() == 0)
       return instruction.IsConstant() || instruction.opcode() == Opcode::kIota;
-    return std::all_of(operands.begin(), operands.end(),
-                       [&](const Instruction* operand) { return others.contains(operand); });
+    return absl::c_all_of(operands,
+                          [&](const Instruction* operand) { return others.contains(operand); });
   }
 
   bool IsReadOutside(const Instruction& member) const {
-    return member.is_root() ||
-           std::any_of(member.uses().begin(), member.uses().end(), [&](const Use& use) {
+    return member.is_root() || absl::c_any_of(member.uses(), [&](const Use& use) {
              return use.user != end_ && !set_.contains(use.user);
            });
   }
@@ -156,9 +155,8 @@ class Block {
     const std::string name(FrontendAttribute(*end_, kMarkedInstruction));
     computation.Replace(end_, call);
     if (!name.empty()) computation.module().Rename(call, SanitizeName(name));
-    const std::vector<Instruction*> predecessors(begin_->control_predecessors().begin(),
-                                                 begin_->control_predecessors().end());
-    for (Instruction* predecessor : predecessors) call->AddControlPredecessor(predecessor);
+    for (Instruction* predecessor : begin_->control_predecessors())
+      call->AddControlPredecessor(predecessor);
     for (size_t i = members_.size(); i-- > 0;) {
       if (!members_[i]->is_used()) computation.Remove(members_[i]);
     }
@@ -230,10 +228,7 @@ class Outliner {
                        FrontendAttribute(*member, kMarkedComputation),
                        FrontendAttribute(*end, kMarkedComputation));
       }
-      if (const Decision can = block.CanBeCalled(); !can) {
-        context_.Missed(*end, can.reason());
-        continue;
-      }
+      if (!context_.Allowed(*end, block.CanBeCalled())) continue;
       if (!context_.MayRewrite()) return changed;
       context_.Passed(*end, "becomes a call");
       context_.Count("outlined");
@@ -274,12 +269,8 @@ class Outliner {
 }  // namespace
 
 absl::StatusOr<bool> CallOutliner::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kCustomCall})) {
-    ASSIGN_OR_RETURN(const bool here, Outliner(*computation, context).Run());
-    changed |= here;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, {Opcode::kCustomCall}),
+                    [&](Computation& computation) { return Outliner(computation, context).Run(); });
 }
 
 HLO_DEFINE_PASS(CallOutliner)

@@ -47,8 +47,7 @@ void ShrinkResult(Instruction* call, const Computation& callee, const std::vecto
     if (!passed[static_cast<size_t>(i)]) kept.push_back(call->shape().element(i));
   }
   call->set_shape(Shape::Tuple(kept));
-  Builder b(call->parent());
-  b.set_origin(call);
+  Builder b(call);
   std::vector<Instruction*> elements;
   int64_t next = 0;
   for (int i = 0; i < root.operand_count(); ++i) {

@@ -11,6 +11,7 @@
 #include "lib/analysis/async_overlap.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "passes/util/background_calls.h"
 
 namespace hlo {
@@ -117,7 +118,7 @@ class PairMaker {
     }
     std::vector<size_t> order(given_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    absl::c_stable_sort(order, [&](size_t a, size_t b) {
       return std::pair(level[a], !leads[a]) < std::pair(level[b], !leads[b]);
     });
     std::vector<Instruction*> sequence;
@@ -128,8 +129,7 @@ class PairMaker {
   static bool Uses(const Instruction& instruction, const Instruction* call) {
     const auto before = instruction.control_predecessors();
     const auto operands = instruction.operands();
-    return std::find(operands.begin(), operands.end(), call) != operands.end() ||
-           std::find(before.begin(), before.end(), call) != before.end();
+    return absl::c_linear_search(operands, call) || absl::c_linear_search(before, call);
   }
 
   // Whether something of weight stands between the start and the done of the call at `at`.
@@ -182,33 +182,23 @@ class PairMaker {
     AsyncAttrs attrs;
     attrs.async_execution_thread = std::string(marked == kMainThread ? kAnyThread : marked);
     MoveToThread(*call->to_apply(), attrs.async_execution_thread);
-    std::vector<Shape> operands;
-    for (const Instruction* operand : call->operands()) operands.push_back(operand->shape());
-    Builder b(&computation_);
-    b.set_origin(call);
-    Instruction* const start =
-        b.OpWithShape(Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(operands), call->shape()}),
-                      call->operand_vector(), AttrsPtr::Make(std::move(attrs)),
-                      std::vector<Computation*>{call->to_apply()});
+    Builder b(&computation_, call);
+    Instruction* const start = b.OpWithShape(
+        Opcode::kAsyncStart, Shape::Tuple({Shape::Tuple(call->operand_shapes()), call->shape()}),
+        call->operand_vector(), AttrsPtr::Make(std::move(attrs)),
+        std::vector<Computation*>{call->to_apply()});
     RETURN_IF_ERROR(b.status());
     start->module().MoveName(*call, start);
-    const std::vector<Instruction*> earlier(call->control_predecessors().begin(),
-                                            call->control_predecessors().end());
-    for (Instruction* instruction : earlier) start->AddControlPredecessor(instruction);
+    MoveControlPredecessors(call, start);
     return start;
   }
 
   absl::StatusOr<Instruction*> MakeDone(Instruction* start, Instruction* call) {
-    Builder b(&computation_);
-    b.set_origin(call);
+    Builder b(&computation_, call);
     Instruction* const done =
         b.OpWithShape(Opcode::kAsyncDone, call->shape(), {start}, start->attrs_ptr());
     RETURN_IF_ERROR(b.status());
     done->module().Rename(done, DoneName(start->name()));
-    const std::vector<Instruction*> later(call->control_successors().begin(),
-                                          call->control_successors().end());
-    call->DropControlEdges();
-    for (Instruction* instruction : later) instruction->AddControlPredecessor(done);
     computation_.Replace(call, done);
     return done;
   }

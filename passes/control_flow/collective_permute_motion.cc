@@ -1,6 +1,5 @@
 #include "passes/control_flow/collective_permute_motion.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -31,9 +30,8 @@ absl::flat_hash_set<const Instruction*> LoopConstants(const Computation& body) {
                     IsParameterElement(*body.root()->operand(static_cast<int>(i)), i);
     } else if ((IsElementwise(opcode) || kPassesOn.Has(opcode)) && !instruction->HasSideEffect() &&
                instruction->operand_count() > 0) {
-      is_constant = std::all_of(operands.begin(), operands.end(), [&](const Instruction* operand) {
-        return constants.contains(operand);
-      });
+      is_constant = absl::c_all_of(
+          operands, [&](const Instruction* operand) { return constants.contains(operand); });
     }
     if (is_constant) constants.insert(instruction);
   }
@@ -110,8 +108,7 @@ class PermuteLoop {
     };
     const std::vector<Instruction*> after = loop_->users();
     const std::vector<Instruction*> before = loop_->while_condition()->parameter(0)->users();
-    return loop_->is_root() || std::any_of(after.begin(), after.end(), reads) ||
-           std::any_of(before.begin(), before.end(), reads);
+    return loop_->is_root() || absl::c_any_of(after, reads) || absl::c_any_of(before, reads);
   }
 
   absl::Status MoveToBegin(Instruction* input, int element, const Cluster& cluster) {
@@ -129,8 +126,7 @@ class PermuteLoop {
       copies[*it] = copy;
     }
     Instruction* const last = cluster.members.front();
-    Builder b(&body());
-    b.set_origin(cluster.permute);
+    Builder b(&body(), cluster.permute);
     Instruction* const counter = reads_[static_cast<size_t>(counter_)].front();
     Instruction* const is_first = b.Compare(
         counter, b.Constant(Literal::Scalar<int64_t>(counter->shape().element_type(), init_)),

@@ -84,10 +84,7 @@ class Pipeliner {
   template <class Find, class Apply>
   absl::StatusOr<bool> Move(Instruction* loop, const Find& find, const Apply& apply) {
     PipelinedLoop found;
-    if (const Decision decision = FindPipelinedLoop(loop, found); !decision) {
-      context_.Missed(*loop, decision.reason());
-      return false;
-    }
+    if (!context_.Allowed(*loop, FindPipelinedLoop(loop, found))) return false;
     auto moves = find(found);
     if (moves.empty() || !context_.MayRewrite()) return false;
     if (loop->while_body()->callers().size() > 1 || loop->while_condition()->callers().size() > 1) {
@@ -162,10 +159,6 @@ MadePass MakeCollectivePipeliner(const OptionTexts& options, std::string_view na
     texts.insert(texts.begin(), {"direction", std::string(name.substr(kPrefix.size())), true, {}});
   return internal::MakeWithOptions<CollectivePipeliner>(texts, name);
 }
-std::vector<OptionInfo> OptionsOfCollectivePipeliner() {
-  return internal::OptionsOf<CollectivePipeliner>();
-}
-RuleSafety SafetyOfCollectivePipeliner() { return internal::SafetyOf<CollectivePipeliner>(); }
-AnalysisSet PreservedByCollectivePipeliner() { return {}; }
+HLO_DEFINE_PASS_FACTS(CollectivePipeliner)
 
 }  // namespace hlo

@@ -67,33 +67,16 @@ struct CollectivePipelinerOptions {
   bool should_allow_loop_variant_parameter_in_chain = false;
   bool should_allow_control_dependencies = false;
 
-  static auto Fields() {
-    using O = CollectivePipelinerOptions;
-    return std::tuple{
-        Optional("direction", &O::direction),
-        Optional("ops", &O::ops),
-        Optional("level_to_operate_on", &O::level_to_operate_on),
-        Optional("max_pipelining_per_loop", &O::max_pipelining_per_loop),
-        Optional("last_run", &O::last_run),
-        Optional("pipeline_use_tree", &O::pipeline_use_tree),
-        Optional("process_different_sized_ops", &O::process_different_sized_ops),
-        Optional("reuse_pipelined_op_buffer", &O::reuse_pipelined_op_buffer),
-        Optional("should_add_loop_invariant_op_in_chain",
-                 &O::should_add_loop_invariant_op_in_chain),
-        Optional("should_allow_loop_variant_parameter_in_chain",
-                 &O::should_allow_loop_variant_parameter_in_chain),
-        Optional("should_allow_control_dependencies", &O::should_allow_control_dependencies)};
-  }
+  HLO_OPTIONS(CollectivePipelinerOptions, direction, ops, level_to_operate_on,
+              max_pipelining_per_loop, last_run, pipeline_use_tree, process_different_sized_ops,
+              reuse_pipelined_op_buffer, should_add_loop_invariant_op_in_chain,
+              should_allow_loop_variant_parameter_in_chain, should_allow_control_dependencies)
 };
 
-class CollectivePipeliner final : public Pass {
+class CollectivePipeliner final : public WithOptions<Pass, CollectivePipelinerOptions> {
  public:
-  using Options = CollectivePipelinerOptions;
-  explicit CollectivePipeliner(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

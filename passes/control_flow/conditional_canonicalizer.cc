@@ -1,7 +1,5 @@
 #include "passes/control_flow/conditional_canonicalizer.h"
 
-#include <algorithm>
-
 #include "lib/ir/async_chain.h"
 #include "passes/rewrite.h"
 
@@ -18,7 +16,7 @@ void WrapExtras(Instruction* tuple) {
 }
 
 bool CalledByConditionalsOnly(const Computation& branch) {
-  return std::all_of(branch.callers().begin(), branch.callers().end(), [](const CallSite& site) {
+  return absl::c_all_of(branch.callers(), [](const CallSite& site) {
     return site.caller->opcode() == Opcode::kConditional;
   });
 }
@@ -27,8 +25,7 @@ void WrapParameter(Instruction* parameter) {
   Computation& computation = *parameter->parent();
   const Shape shape = parameter->shape();
   parameter->set_shape(Shape::Tuple({shape}));
-  Builder builder(&computation);
-  builder.set_origin(parameter);
+  Builder builder(&computation, parameter);
   Instruction* element = builder.GetTupleElement(parameter, 0);
   if (parameter->sharding() != nullptr) element->set_sharding(*parameter->sharding());
   WrapExtras(parameter);
@@ -41,8 +38,7 @@ void WrapParameter(Instruction* parameter) {
 
 void WrapRoot(Computation& computation) {
   Instruction* root = computation.root();
-  Builder builder(&computation);
-  builder.set_origin(root);
+  Builder builder(&computation, root);
   Instruction* tuple = builder.Tuple({root});
   if (root->sharding() != nullptr) {
     tuple->set_sharding(*root->sharding());
@@ -64,8 +60,7 @@ bool NeedsTuples(const Instruction& conditional) {
 absl::Status Canonicalize(Instruction* conditional) {
   Module& module = conditional->module();
   Computation& computation = *conditional->parent();
-  Builder builder(&computation);
-  builder.set_origin(conditional);
+  Builder builder(&computation, conditional);
   for (int i = 0; i < conditional->call_count(); ++i) {
     Computation* branch = conditional->call(i);
     const bool wraps =

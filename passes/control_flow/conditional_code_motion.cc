@@ -1,7 +1,5 @@
 #include "passes/control_flow/conditional_code_motion.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "passes/control_flow/branch_groups.h"
 #include "passes/control_flow/branch_motion.h"
@@ -16,14 +14,14 @@ using Direction = MotionPlan::Direction;
 
 bool HasSharedBranch(const Instruction& conditional) {
   const std::vector<Computation*> branches = conditional.calls();
-  return std::any_of(branches.begin(), branches.end(),
-                     [](const Computation* branch) { return branch->callers().size() > 1; });
+  return absl::c_any_of(branches,
+                        [](const Computation* branch) { return branch->callers().size() > 1; });
 }
 
 int64_t CountMoved(const MotionPlan& plan) {
   int64_t count = 0;
   for (const BoundaryGroup& group : plan.groups) {
-    count += std::count_if(group.moved.begin(), group.moved.end(), [](const Boundary& boundary) {
+    count += absl::c_count_if(group.moved, [](const Boundary& boundary) {
       return boundary.first()->opcode() != Opcode::kTuple &&
              boundary.first()->opcode() != Opcode::kGetTupleElement;
     });

@@ -46,24 +46,14 @@ struct ConditionalCodeMotionOptions {
   std::string search_config;
   int64_t memory_increase_allowance = 5000;
 
-  static auto Fields() {
-    using O = ConditionalCodeMotionOptions;
-    return std::tuple{
-        Optional("is_layout_sensitive", &O::is_layout_sensitive),
-        Optional("pursue_full_conditional_code_motion", &O::pursue_full_conditional_code_motion),
-        Optional("search_config", &O::search_config),
-        Optional("memory_increase_allowance", &O::memory_increase_allowance)};
-  }
+  HLO_OPTIONS(ConditionalCodeMotionOptions, is_layout_sensitive,
+              pursue_full_conditional_code_motion, search_config, memory_increase_allowance)
 };
 
-class ConditionalCodeMotion final : public Pass {
+class ConditionalCodeMotion final : public WithOptions<Pass, ConditionalCodeMotionOptions> {
  public:
-  using Options = ConditionalCodeMotionOptions;
-  explicit ConditionalCodeMotion(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

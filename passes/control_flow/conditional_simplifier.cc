@@ -118,7 +118,7 @@ class OneConditional {
   int64_t FirstEqual(int64_t index) const {
     for (int64_t i = 0; i < index; ++i) {
       const std::vector<Computation*> branches = conditional_->calls();
-      if (std::all_of(branches.begin(), branches.end(), [&](const Computation* branch) {
+      if (absl::c_all_of(branches, [&](const Computation* branch) {
             return branch->root()->operand(static_cast<int>(i)) ==
                    branch->root()->operand(static_cast<int>(index));
           }))
@@ -150,8 +150,7 @@ class OneConditional {
     for (int i = 0; i < conditional_->call_count(); ++i) {
       Computation* branch = OwnBranch(i);
       Instruction* root = branch->root();
-      Builder builder(branch);
-      builder.set_origin(root);
+      Builder builder(branch, root);
       std::vector<Instruction*> elements;
       for (int64_t k : kept) elements.push_back(ReadElement(builder, root, k));
       branch->set_root(builder.Tuple(elements));
@@ -160,7 +159,7 @@ class OneConditional {
     conditional_->set_shape(Shape::Tuple(shapes));
     if (conditional_->extras() != nullptr) conditional_->mutable_extras().origin.reset();
     for (Instruction* element : conditional_->users()) {
-      const auto at = std::find(kept.begin(), kept.end(), element->tuple_index());
+      const auto at = absl::c_find(kept, element->tuple_index());
       element->SetAttrs(GetTupleElementAttrs{at - kept.begin()});
     }
     context_.Count(
@@ -212,8 +211,7 @@ class OneConditional {
   absl::Status TakeBranch(int branch) {
     Computation& computation = *conditional_->parent();
     const uint32_t first_new = computation.module().id_limit();
-    Builder builder(&computation);
-    builder.set_origin(conditional_);
+    Builder builder(&computation, conditional_);
     Instruction* call =
         builder.Call({conditional_->operand(1 + branch)}, conditional_->call(branch));
     RETURN_IF_ERROR(builder.status());
@@ -253,7 +251,7 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
     if (ours) sites.push_back(site);
     others = others || !ours;
   }
-  std::sort(sites.begin(), sites.end(), [](const CallSite& a, const CallSite& b) {
+  absl::c_sort(sites, [](const CallSite& a, const CallSite& b) {
     return std::pair(a.caller->id(), a.call_index) < std::pair(b.caller->id(), b.call_index);
   });
   if (others) {
@@ -270,13 +268,12 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
     parameter->clear_sharding();
   }
   for (Instruction* element : parameter->users()) {
-    const auto at = std::find(read.begin(), read.end(), element->tuple_index());
+    const auto at = absl::c_find(read, element->tuple_index());
     element->SetAttrs(GetTupleElementAttrs{at - read.begin()});
   }
   for (const CallSite& site : sites) {
     Instruction* operand = site.caller->operand(site.call_index + 1);
-    Builder builder(site.caller->parent());
-    builder.set_origin(operand);
+    Builder builder(site.caller->parent(), operand);
     std::vector<Instruction*> elements;
     for (int64_t i : read) elements.push_back(ReadElement(builder, operand, i));
     site.caller->ReplaceOperand(site.call_index + 1, builder.Tuple(elements));
@@ -321,7 +318,7 @@ absl::StatusOr<bool> ConditionalSimplifier::Run(Module& module, PassContext& con
   if (!changed) return false;
   // Fusions of a branch that was taken for good have one caller again.
   const std::vector<Computation*> all = module.computations();
-  const bool leaves_fusions = std::any_of(all.begin(), all.end(), [](const Computation* left) {
+  const bool leaves_fusions = absl::c_any_of(all, [](const Computation* left) {
     return !left->is_entry() && left->callers().empty() && left->MayHoldAny({Opcode::kFusion});
   });
   if (leaves_fusions) module.RemoveUnusedComputations();

@@ -30,15 +30,11 @@ absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& conte
   for (Computation* computation : per_element) {
     for (Instruction* conditional : computation->PostOrder()) {
       if (conditional->opcode() != Opcode::kConditional) continue;
-      if (const Decision decision = CanSelect(*conditional); !decision) {
-        context.Missed(*conditional, decision.reason());
-        continue;
-      }
+      if (!context.Allowed(*conditional, CanSelect(*conditional))) continue;
       if (!context.MayRewrite()) return changed;
       Instruction* pred = conditional->operand(0);
       if (pred->shape().element_type() != ElementType::kPred) {
-        Builder builder(computation);
-        builder.set_origin(conditional);
+        Builder builder(computation, conditional);
         pred = builder.Convert(pred, ElementType::kPred);
       }
       context.Passed(*conditional, "both branches run, a select takes the results");

@@ -18,8 +18,8 @@ constexpr int64_t kMostEdges = 10'000;     // for the order of two iterations
 // A binary operation that folding may reach when its other operand becomes a constant, too.
 bool MayFold(const Instruction& instruction) {
   return HasTrait(instruction.opcode(), kElementwise) && instruction.operand_count() == 2 &&
-         std::any_of(instruction.operands().begin(), instruction.operands().end(),
-                     [](const Instruction* operand) { return operand->IsConstant(); });
+         absl::c_any_of(instruction.operands(),
+                        [](const Instruction* operand) { return operand->IsConstant(); });
 }
 
 constexpr OpcodeSet kSendInSome = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart,
@@ -140,8 +140,8 @@ class LoopUnrolling {
         waiting.push_back(copy->second);
       }
     }
-    std::sort(waiting.begin(), waiting.end(),
-              [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
+    absl::c_sort(waiting,
+                 [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
     waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
     if (static_cast<int64_t>(waiting.size()) * last.operand_count() > kMostEdges) return;
     for (Instruction* copy : waiting) {
@@ -164,15 +164,14 @@ Decision MayUnroll(const Instruction& loop, const LoopKnowledge& known) {
     return No("its body does not build its state");
   if (loop.while_body()->callers().size() > 1) return No("another loop has its body");
   const std::vector<Instruction*> tests = loop.while_condition()->instruction_vector();
-  if (std::any_of(tests.begin(), tests.end(),
-                  [](const Instruction* test) { return test->HasSideEffect(); }))
+  if (absl::c_any_of(tests, [](const Instruction* test) { return test->HasSideEffect(); }))
     return No("its condition has effects");
   return Yes();
 }
 
 bool HasCollectives(const Computation& body) {
   const std::vector<Instruction*> all = body.instruction_vector();
-  return std::any_of(all.begin(), all.end(), [](const Instruction* instruction) {
+  return absl::c_any_of(all, [](const Instruction* instruction) {
     return HasTrait(instruction->opcode(), kCollective);
   });
 }
@@ -193,10 +192,7 @@ absl::StatusOr<bool> DoubleBufferLoopUnrolling::Run(Module& module, PassContext&
       Decision decision = MayUnroll(*loop, known);
       if (decision && is_full && body.instruction_count() > kMostUnrolled / *known.trip_count)
         decision = No("all its iterations together are too many instructions");
-      if (!decision) {
-        context.Missed(*loop, decision.reason());
-        continue;
-      }
+      if (!context.Allowed(*loop, decision)) continue;
       if (!context.MayRewrite()) return changed;
       context.Passed(*loop, "its body does {} iterations", is_full ? *known.trip_count : 2);
       LoopUnrolling unrolling(loop, std::move(known), copier);

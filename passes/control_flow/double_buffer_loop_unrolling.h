@@ -30,20 +30,13 @@ namespace hlo {
 struct DoubleBufferLoopUnrollingOptions {
   OneOf<"double_buffer", "full_unroll", "auto"> unroll_strategy;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("unroll_strategy", &DoubleBufferLoopUnrollingOptions::unroll_strategy)};
-  }
+  HLO_OPTIONS(DoubleBufferLoopUnrollingOptions, unroll_strategy)
 };
 
-class DoubleBufferLoopUnrolling final : public Pass {
+class DoubleBufferLoopUnrolling final : public WithOptions<Pass, DoubleBufferLoopUnrollingOptions> {
  public:
-  using Options = DoubleBufferLoopUnrollingOptions;
-  explicit DoubleBufferLoopUnrolling(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/control_flow/flatten_call_graph.h"
 
-#include <algorithm>
-
 #include "passes/util/growth_limit.h"
 
 namespace hlo {
@@ -10,15 +8,15 @@ namespace {
 // Call sites in an order that does not depend on the history of the caller list.
 std::vector<CallSite> SortedCallers(const Computation& computation) {
   std::vector<CallSite> sites(computation.callers().begin(), computation.callers().end());
-  std::sort(sites.begin(), sites.end(), [](const CallSite& a, const CallSite& b) {
+  absl::c_sort(sites, [](const CallSite& a, const CallSite& b) {
     return std::pair(a.caller->id(), a.call_index) < std::pair(b.caller->id(), b.call_index);
   });
   return sites;
 }
 
 bool CalledByCallsOnly(const std::vector<CallSite>& sites) {
-  return std::all_of(sites.begin(), sites.end(),
-                     [](const CallSite& site) { return site.caller->opcode() == Opcode::kCall; });
+  return absl::c_all_of(
+      sites, [](const CallSite& site) { return site.caller->opcode() == Opcode::kCall; });
 }
 
 // The sites that get a copy each: all but the first; of a caller that names the computation several

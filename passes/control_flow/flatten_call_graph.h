@@ -19,19 +19,13 @@ namespace hlo {
 struct FlattenCallGraphOptions {
   bool skip_calls = false;
 
-  static auto Fields() {
-    return std::tuple{Optional("skip_calls", &FlattenCallGraphOptions::skip_calls)};
-  }
+  HLO_OPTIONS(FlattenCallGraphOptions, skip_calls)
 };
 
-class FlattenCallGraph final : public Pass {
+class FlattenCallGraph final : public WithOptions<Pass, FlattenCallGraphOptions> {
  public:
-  using Options = FlattenCallGraphOptions;
-  explicit FlattenCallGraph(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

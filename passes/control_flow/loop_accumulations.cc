@@ -1,7 +1,5 @@
 #include "passes/control_flow/loop_accumulations.h"
 
-#include <algorithm>
-
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "lib/analysis/trip_count.h"
@@ -63,7 +61,7 @@ const Instruction* BroadcastReduce(const Instruction* value) {
 bool ConditionReads(const Instruction& loop, int64_t i) {
   const Instruction& parameter = *loop.while_condition()->parameter(0);
   if (parameter.is_root()) return true;
-  return std::any_of(parameter.uses().begin(), parameter.uses().end(), [&](const Use& use) {
+  return absl::c_any_of(parameter.uses(), [&](const Use& use) {
     const Instruction& read = *use.user;
     return read.opcode() != Opcode::kGetTupleElement ||
            (read.tuple_index() == i && (read.is_root() || read.has_uses()));
@@ -71,8 +69,7 @@ bool ConditionReads(const Instruction& loop, int64_t i) {
 }
 
 bool AnyConditionReads(const std::vector<Instruction*>& loops, int64_t i) {
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const Instruction* loop) { return ConditionReads(*loop, i); });
+  return absl::c_any_of(loops, [&](const Instruction* loop) { return ConditionReads(*loop, i); });
 }
 
 // Whether something but `sum` depends on element `i`, in a body that ends with `root`.
@@ -162,7 +159,7 @@ bool UpdatesItsElement(const Instruction& update, const Instruction& root, int64
       !IsParameterElement(buffer, element) || !OnlyUse(buffer))
     return false;
   const Instruction& parameter = *buffer.operand(0);
-  return std::all_of(parameter.uses().begin(), parameter.uses().end(), [&](const Use& use) {
+  return absl::c_all_of(parameter.uses(), [&](const Use& use) {
     return use.user->opcode() == Opcode::kGetTupleElement &&
            (use.user == &buffer || use.user->tuple_index() != element);
   });
@@ -343,8 +340,8 @@ std::optional<Accumulation> LoopAccumulations::SumOf(Instruction* sum, const Ins
     value = use.user;
   }
   // What is moved comes back to where it was.
-  const bool is_moved = !std::is_sorted(to.order.begin(), to.order.end()) ||
-                        (!to.order.empty() && (to.reshapes || to.part != nullptr));
+  const bool is_moved =
+      !absl::c_is_sorted(to.order) || (!to.order.empty() && (to.reshapes || to.part != nullptr));
   if (from->element != to.element || is_moved || (from->part == nullptr) != (to.part == nullptr))
     return std::nullopt;
   if (to.part != nullptr) {

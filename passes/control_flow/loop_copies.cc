@@ -1,7 +1,5 @@
 #include "passes/control_flow/loop_copies.h"
 
-#include <algorithm>
-
 #include "lib/ops/opcode_groups.h"
 #include "passes/util/channels.h"
 #include "passes/util/origins.h"
@@ -78,8 +76,7 @@ bool HasOtherEffects(const Instruction& instruction) {
   if (instruction.HasOwnSideEffect()) return !HasTrait(instruction.opcode(), kCollective);
   for (const Computation* called : instruction.calls()) {
     const std::vector<Instruction*> all = called->instruction_vector();
-    if (std::any_of(all.begin(), all.end(),
-                    [](const Instruction* inner) { return HasOtherEffects(*inner); }))
+    if (absl::c_any_of(all, [](const Instruction* inner) { return HasOtherEffects(*inner); }))
       return true;
   }
   return false;
@@ -93,9 +90,10 @@ bool MayCopyIterations(const Instruction& loop) {
   };
   const std::vector<Instruction*> body = loop.while_body()->instruction_vector();
   const std::vector<Instruction*> condition = loop.while_condition()->instruction_vector();
-  return std::all_of(body.begin(), body.end(), is_harmless) &&
-         std::none_of(condition.begin(), condition.end(),
-                      [](const Instruction* instruction) { return instruction->HasSideEffect(); });
+  return absl::c_all_of(body, is_harmless) &&
+         absl::c_none_of(condition, [](const Instruction* instruction) {
+           return instruction->HasSideEffect();
+         });
 }
 
 }  // namespace hlo

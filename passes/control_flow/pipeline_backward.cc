@@ -25,10 +25,7 @@ class GatherFinder {
     for (Instruction* collective : order_) {
       if (!limits_.opcodes.Has(collective->opcode())) continue;
       PipelinedGather gather = {collective, {}};
-      if (const Decision decision = Follow(gather); !decision) {
-        context_.Missed(*collective, decision.reason());
-        continue;
-      }
+      if (!context_.Allowed(*collective, Follow(gather))) continue;
       found.push_back(std::move(gather));
       if (static_cast<int64_t>(found.size()) >= limits_.max_per_loop) break;
     }
@@ -45,8 +42,8 @@ class GatherFinder {
     if (IsStateRead(instruction))
       return loop_.PassesOn(static_cast<int>(instruction.tuple_index()));
     if (instruction.opcode() == Opcode::kParameter || instruction.HasSideEffect()) return false;
-    return std::all_of(instruction.operands().begin(), instruction.operands().end(),
-                       [&](const Instruction* operand) { return invariant_.contains(operand); });
+    return absl::c_all_of(instruction.operands(),
+                          [&](const Instruction* operand) { return invariant_.contains(operand); });
   }
 
   Decision Follow(PipelinedGather& gather) const {
@@ -71,10 +68,9 @@ class GatherFinder {
         if (!members.contains(use.user)) return No("`{}` is needed elsewhere, too", value->name());
       }
     }
-    std::sort(gather.chain.begin(), gather.chain.end(),
-              [&](const Instruction* a, const Instruction* b) {
-                return position_.at(a) < position_.at(b);
-              });
+    absl::c_sort(gather.chain, [&](const Instruction* a, const Instruction* b) {
+      return position_.at(a) < position_.at(b);
+    });
     return Yes();
   }
 

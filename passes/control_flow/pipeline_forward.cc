@@ -64,9 +64,9 @@ class ForwardPipeline {
 
   void CarryInputs(const PipelinedStore& store) {
     Instruction* const first = store.collectives.front()->operand(0);
-    const bool is_read = std::any_of(
-        store.between.begin(), store.between.end(),
-        [&](const Instruction* op) { return absl::c_linear_search(op->operands(), first); });
+    const bool is_read = absl::c_any_of(store.between, [&](const Instruction* op) {
+      return absl::c_linear_search(op->operands(), first);
+    });
     for (Instruction* input : InputsOf(store)) {
       if (input != first || is_read || !IsReusing(store)) Carry(input);
     }

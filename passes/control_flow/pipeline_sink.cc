@@ -58,8 +58,7 @@ class Sinking {
 
   // Stores `value` of each iteration in a slice of element `element`, which is `array` before.
   absl::Status StackInLoop(const Value& value, Instruction* array, int element) {
-    Builder b(&loop_.body());
-    b.set_origin(value.input);
+    Builder b(&loop_.body(), value.input);
     Instruction* const slice = b.Reshape(value.input, StackedShape(value.input->shape(), 1).dims());
     Instruction* const index = value.update->operand(MovingIndex(*value.update));
     std::vector<Instruction*> starts(static_cast<size_t>(array->shape().rank()),

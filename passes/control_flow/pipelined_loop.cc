@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/control_flow/loop_knowledge.h"
 #include "passes/util/channels.h"
@@ -176,8 +177,7 @@ Decision MayTakeApart(const Instruction& loop) {
       !OnlyElementsRead(*loop.while_condition()->parameter(0)) || !OnlyElementsRead(loop))
     return No("its state is read as a whole");
   const std::vector<Instruction*> tests = loop.while_condition()->instruction_vector();
-  if (std::any_of(tests.begin(), tests.end(),
-                  [](const Instruction* test) { return test->HasSideEffect(); }))
+  if (absl::c_any_of(tests, [](const Instruction* test) { return test->HasSideEffect(); }))
     return No("its condition has effects");
   if (loop.has_control_edges() || body.root()->has_control_edges() ||
       body.parameter(0)->has_control_edges())
@@ -190,12 +190,10 @@ Decision MayTakeApart(const Instruction& loop) {
 
 int64_t NextGroup(const Module& module) {
   int64_t next = 0;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      const auto annotation = SchedulingAnnotationOf(*instruction);
-      if (annotation.ok() && *annotation && (*annotation)->group)
-        next = std::max(next, *(*annotation)->group + 1);
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    const auto annotation = SchedulingAnnotationOf(*instruction);
+    if (annotation.ok() && *annotation && (*annotation)->group)
+      next = std::max(next, *(*annotation)->group + 1);
   }
   return next;
 }

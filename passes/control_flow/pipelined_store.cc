@@ -1,7 +1,5 @@
 #include "passes/control_flow/pipelined_store.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 #include "passes/util/loop_state.h"
 
@@ -104,10 +102,7 @@ class StoreFinder {
       PipelinedStore store;
       Decision decision = Follow(collective, store);
       if (decision) decision = HasMovableSizes(*collective, store);
-      if (!decision) {
-        context_.Missed(*collective, decision.reason());
-        continue;
-      }
+      if (!context_.Allowed(*collective, decision)) continue;
       Add(std::move(store));
       if (static_cast<int64_t>(stores_.size()) >= limits_.max_per_loop) break;
     }
@@ -184,8 +179,7 @@ class StoreFinder {
   static bool TakesOnly(const Instruction& sink, const PipelinedStore& store) {
     for (int i = 0; i + 1 < sink.operand_count(); ++i) {
       const Instruction* operand = sink.operand(i);
-      if (operand != store.collectives.front() &&
-          std::find(store.between.begin(), store.between.end(), operand) == store.between.end())
+      if (operand != store.collectives.front() && !absl::c_linear_search(store.between, operand))
         return false;
     }
     return true;
@@ -294,15 +288,14 @@ class StoreFinder {
 
   bool Shares(const PipelinedStore& a, const PipelinedStore& b) const {
     if (a.sink != nullptr && a.sink == b.sink) return true;
-    return std::any_of(a.updates.begin(), a.updates.end(), [&](Instruction* update) {
-      return std::find(b.updates.begin(), b.updates.end(), update) != b.updates.end();
-    });
+    return absl::c_any_of(
+        a.updates, [&](Instruction* update) { return absl::c_linear_search(b.updates, update); });
   }
 
   // Makes one of `store` and of those found before that end in the same place.
   void Add(PipelinedStore store) {
-    const auto first = std::find_if(stores_.begin(), stores_.end(),
-                                    [&](const PipelinedStore& s) { return Shares(s, store); });
+    const auto first =
+        absl::c_find_if(stores_, [&](const PipelinedStore& s) { return Shares(s, store); });
     if (first == stores_.end()) {
       stores_.push_back(std::move(store));
       Sort(stores_.back().between);
@@ -331,8 +324,7 @@ class StoreFinder {
     const auto add = [](const std::vector<Instruction*>& values, std::vector<Instruction*>& all,
                         const std::vector<Instruction*>& others) {
       for (Instruction* value : values) {
-        if (std::find(all.begin(), all.end(), value) == all.end() &&
-            std::find(others.begin(), others.end(), value) == others.end())
+        if (!absl::c_linear_search(all, value) && !absl::c_linear_search(others, value))
           all.push_back(value);
       }
     };
@@ -342,7 +334,7 @@ class StoreFinder {
   }
 
   void Sort(std::vector<Instruction*>& values) const {
-    std::sort(values.begin(), values.end(), [&](const Instruction* a, const Instruction* b) {
+    absl::c_sort(values, [&](const Instruction* a, const Instruction* b) {
       return position_.at(a) < position_.at(b);
     });
   }

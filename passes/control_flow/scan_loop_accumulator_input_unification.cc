@@ -1,6 +1,5 @@
 #include "passes/control_flow/scan_loop_accumulator_input_unification.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "lib/analysis/trip_count.h"
@@ -39,7 +38,7 @@ class ScanLoop {
     for (int64_t i = 0; i < count() && !inputs.empty(); ++i) {
       const std::optional<int> dim = AccumulatorDim(i);
       if (!dim || IsCarriedAround(i)) continue;
-      const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const RowElement& x) {
+      const auto input = absl::c_find_if(inputs, [&](const RowElement& x) {
         return x.dim == *dim && Element(x.index) == Element(i);
       });
       if (input == inputs.end()) continue;
@@ -131,8 +130,7 @@ absl::Status Unify(Instruction* loop, const std::vector<std::pair<int64_t, int64
     keep[static_cast<size_t>(input)] = false;
     accumulator_of[static_cast<size_t>(input)] = accumulator;
   }
-  Builder b(around);
-  b.set_origin(loop->operand(0));
+  Builder b(around, loop->operand(0));
   Instruction* const old_tuple = loop->operand(0);
   loop->ReplaceOperand(0, b.Tuple(init));
   RETURN_IF_ERROR(b.status());
@@ -147,10 +145,9 @@ absl::Status Unify(Instruction* loop, const std::vector<std::pair<int64_t, int64
 }
 
 bool IsBodyOfLoop(const Computation& computation) {
-  return std::any_of(
-      computation.callers().begin(), computation.callers().end(), [&](const CallSite& site) {
-        return site.caller->opcode() == Opcode::kWhile && site.caller->while_body() == &computation;
-      });
+  return absl::c_any_of(computation.callers(), [&](const CallSite& site) {
+    return site.caller->opcode() == Opcode::kWhile && site.caller->while_body() == &computation;
+  });
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "passes/control_flow/stacked_ops.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "passes/util/origins.h"
@@ -32,7 +31,7 @@ Instruction* StackedOps::Stacked(const Instruction* value) {
   const auto at = stacked_.find(value);
   if (at != stacked_.end()) return at->second;
   DimVec dims(static_cast<size_t>(value->shape().rank()));
-  std::iota(dims.begin(), dims.end(), 1);
+  absl::c_iota(dims, 1);
   Instruction* const result =
       b_.OpWithShape(Opcode::kBroadcast, StackedShape(value->shape()), {same_.at(value)},
                      AttrsPtr::Make(BroadcastAttrs{dims}));
@@ -116,8 +115,7 @@ Instruction* StackedOps::Copy(const Instruction& op, Shape shape,
 void StackedOps::Add(const Instruction& op) {
   if (IsStacked(&op) || same_.contains(&op)) return;
   const auto operands = op.operands();
-  if (std::none_of(operands.begin(), operands.end(),
-                   [&](const Instruction* operand) { return IsStacked(operand); })) {
+  if (absl::c_none_of(operands, [&](const Instruction* operand) { return IsStacked(operand); })) {
     std::vector<Instruction*> same;
     for (const Instruction* operand : operands) same.push_back(same_.at(operand));
     SetSame(&op, Copy(op, op.shape(), same));

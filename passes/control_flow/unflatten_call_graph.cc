@@ -1,7 +1,5 @@
 #include "passes/control_flow/unflatten_call_graph.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 #include "passes/util/twin_computations.h"
 
@@ -14,8 +12,7 @@ std::vector<Instruction*> CallsOf(const Computation& computation) {
   for (const CallSite& site : computation.callers()) {
     if (site.caller->opcode() == Opcode::kCall) calls.push_back(site.caller);
   }
-  std::sort(calls.begin(), calls.end(),
-            [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
+  absl::c_sort(calls, [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
   return calls;
 }
 

@@ -1,7 +1,5 @@
 #include "passes/control_flow/while_loop_all_reduce_code_motion.h"
 
-#include <algorithm>
-
 #include "lib/analysis/region.h"
 #include "passes/collectives/reorder_convert_reduce_add.h"
 #include "passes/collectives/reorder_reduce_transpose.h"
@@ -133,8 +131,7 @@ class MoveOutOf {
 absl::Status SumWhole(Computation& body, const MovableReduce& movable) {
   Instruction* const scatter = movable.reduce;
   const Shape whole = scatter->operand(0)->shape();
-  Builder b(&body);
-  b.set_origin(scatter);
+  Builder b(&body, scatter);
   Instruction* value = scatter;
   Instruction* const sum = movable.sums.front().sum;
   for (Instruction* user = value->uses()[0].user; user != sum; user = value->uses()[0].user) {
@@ -155,8 +152,7 @@ void WidenState(const std::vector<Instruction*>& loops, Computation& body,
   std::vector<Instruction*> parameters = {body.parameter(0)};
   for (const Instruction* loop : loops) {
     Instruction* const parameter = loop->while_condition()->parameter(0);
-    if (std::find(parameters.begin(), parameters.end(), parameter) == parameters.end())
-      parameters.push_back(parameter);
+    if (!absl::c_linear_search(parameters, parameter)) parameters.push_back(parameter);
   }
   for (const MovableReduce& movable : moved) {
     if (!movable.is_scatter()) continue;
@@ -186,14 +182,13 @@ std::vector<Instruction*> LoopsOf(const Computation& body) {
     }
     loops.push_back(loop);
   }
-  std::sort(loops.begin(), loops.end(),
-            [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
+  absl::c_sort(loops, [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
   return loops;
 }
 
 bool AnySumConstrainsLayout(const Computation& body) {
   const std::vector<Instruction*> all = body.instruction_vector();
-  return std::any_of(all.begin(), all.end(), [](const Instruction* i) {
+  return absl::c_any_of(all, [](const Instruction* i) {
     return (i->opcode() == Opcode::kAllReduce || i->opcode() == Opcode::kReduceScatter) &&
            ConstrainsLayout(*i);
   });

@@ -29,23 +29,16 @@ struct WhileLoopAllReduceCodeMotionOptions {
   bool run_setup_passes = false;
   int64_t dus_max_size_bytes = int64_t{128} << 20;
 
-  static auto Fields() {
-    using O = WhileLoopAllReduceCodeMotionOptions;
-    return std::tuple{Optional("enable_reduce_scatter", &O::enable_reduce_scatter),
-                      Optional("run_setup_passes", &O::run_setup_passes),
-                      Optional("dus_max_size_bytes", &O::dus_max_size_bytes)};
-  }
+  HLO_OPTIONS(WhileLoopAllReduceCodeMotionOptions, enable_reduce_scatter, run_setup_passes,
+              dus_max_size_bytes)
 };
 
-class WhileLoopAllReduceCodeMotion final : public Pass {
+class WhileLoopAllReduceCodeMotion final
+    : public WithOptions<Pass, WhileLoopAllReduceCodeMotionOptions> {
  public:
-  using Options = WhileLoopAllReduceCodeMotionOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit WhileLoopAllReduceCodeMotion(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,6 +1,5 @@
 #include "passes/control_flow/while_loop_constant_sinking.h"
 
-#include <algorithm>
 #include <array>
 
 #include "passes/util/loop_state.h"
@@ -11,8 +10,8 @@ namespace {
 // The read of element `i` that the root of a body passes on, if something else needs it, too.
 std::vector<Instruction*> ReadsOfBody(const Computation& body, int64_t i) {
   Instruction* const read = body.root()->operand(static_cast<int>(i));
-  const bool is_needed = std::any_of(read->uses().begin(), read->uses().end(),
-                                     [&](const Use& use) { return use.user != body.root(); });
+  const bool is_needed =
+      absl::c_any_of(read->uses(), [&](const Use& use) { return use.user != body.root(); });
   return is_needed ? std::vector<Instruction*>{read} : std::vector<Instruction*>();
 }
 
@@ -106,7 +105,7 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassConte
 absl::StatusOr<bool> WhileLoopConstantSinking::Run(Module& module, PassContext& context) {
   // Outer loops first: what reaches the inside of a body may be a constant only then.
   std::vector<Computation*> computations = context.Computations(module, {Opcode::kWhile});
-  std::reverse(computations.begin(), computations.end());
+  absl::c_reverse(computations);
   bool changed = false;
   for (size_t i = 0; i < computations.size(); ++i) {
     if (computations[i]->callers().empty() && !computations[i]->is_entry()) continue;  // was copied

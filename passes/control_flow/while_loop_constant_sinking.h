@@ -23,23 +23,18 @@ struct WhileLoopConstantSinkingOptions {
   bool sink_broadcast_of_constants = false;
   bool sink_only_scalar_constants = false;
 
-  static auto Fields() {
-    using O = WhileLoopConstantSinkingOptions;
-    return std::tuple{Optional("sink_broadcast_of_constants", &O::sink_broadcast_of_constants),
-                      Optional("sink_only_scalar_constants", &O::sink_only_scalar_constants)};
-  }
+  HLO_OPTIONS(WhileLoopConstantSinkingOptions, sink_broadcast_of_constants,
+              sink_only_scalar_constants)
 };
 
-class WhileLoopConstantSinking final : public Pass {
+class WhileLoopConstantSinking final : public WithOptions<Pass, WhileLoopConstantSinkingOptions> {
  public:
-  using Options = WhileLoopConstantSinkingOptions;
-  explicit WhileLoopConstantSinking(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
   absl::StatusOr<bool> Sink(Instruction* loop, PassContext& context) const;
   bool MaySink(const Instruction& value) const;
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/control_flow/while_loop_fusible_sinking.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
@@ -31,7 +29,7 @@ bool PassesOn(const Instruction& instruction) {
 }
 
 bool IsLookedUp(const Instruction& value) {
-  return std::any_of(value.uses().begin(), value.uses().end(), [](const Use& use) {
+  return absl::c_any_of(value.uses(), [](const Use& use) {
     const Opcode opcode = use.user->opcode();
     return opcode == Opcode::kDynamicSlice || opcode == Opcode::kGather || opcode == Opcode::kSlice;
   });
@@ -200,8 +198,7 @@ absl::StatusOr<bool> SinkFirstValues(Instruction* loop, PassContext& context) {
   for (const int i : elements) {
     Instruction* const value = loop->operand(0)->operand(i);
     context.Passed(*value, "the first iteration of loop `{}` makes it itself", loop->name());
-    Builder outside(loop->parent());
-    outside.set_origin(value);
+    Builder outside(loop->parent(), value);
     CustomCallAttrs attrs;
     attrs.custom_call_target = "AllocateBuffer";
     loop->operand(0)->ReplaceOperand(i, outside.OpWithShape(Opcode::kCustomCall, value->shape(), {},

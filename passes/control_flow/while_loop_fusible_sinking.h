@@ -30,20 +30,13 @@ namespace hlo {
 struct WhileLoopFusibleSinkingOptions {
   bool sink_broadcast_of_constant = false;
 
-  static auto Fields() {
-    using O = WhileLoopFusibleSinkingOptions;
-    return std::tuple{Optional("sink_broadcast_of_constant", &O::sink_broadcast_of_constant)};
-  }
+  HLO_OPTIONS(WhileLoopFusibleSinkingOptions, sink_broadcast_of_constant)
 };
 
-class WhileLoopFusibleSinking final : public Pass {
+class WhileLoopFusibleSinking final : public WithOptions<Pass, WhileLoopFusibleSinkingOptions> {
  public:
-  using Options = WhileLoopFusibleSinkingOptions;
-  explicit WhileLoopFusibleSinking(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

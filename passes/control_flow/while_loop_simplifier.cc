@@ -1,6 +1,5 @@
 #include "passes/control_flow/while_loop_simplifier.h"
 
-#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -113,7 +112,7 @@ class LoopSimplifier {
   absl::StatusOr<bool> MergeRepeated() {
     if (!TuplesAreBuilt() || !OnlyElementsReadInside() || loop_->has_control_edges()) return false;
     std::vector<int64_t> same(static_cast<size_t>(count()));
-    std::iota(same.begin(), same.end(), 0);
+    absl::c_iota(same, 0);
     for (int64_t i = 0; i < count(); ++i) {
       for (int64_t k = 0; k < i; ++k) {
         if (same[static_cast<size_t>(k)] != k || init(k) != init(i) || !MoveAlike(k, i)) continue;
@@ -172,15 +171,13 @@ class LoopSimplifier {
 
   absl::StatusOr<bool> Flatten() {
     const auto elements = loop_->shape().elements();
-    if (std::none_of(elements.begin(), elements.end(), [](Shape s) { return s.IsTuple(); }))
-      return false;
+    if (absl::c_none_of(elements, [](Shape s) { return s.IsTuple(); })) return false;
     if (!TuplesAreBuilt() || !context_.MayRewrite()) return false;
     for (int64_t i = 0; i < count(); ++i) {
       if (CarriesAsyncChain(i)) return false;
     }
     StateChange change;
-    Builder outer(loop_->parent());
-    outer.set_origin(loop_);
+    Builder outer(loop_);
     struct Place {
       int64_t element;
       ShapeIndex index;
@@ -266,7 +263,7 @@ class LoopSimplifier {
       keep.push_back(!constant);
       values.push_back(constant ? first->literal() : Literal());
     }
-    if (std::find(keep.begin(), keep.end(), true) == keep.end() && count() > 0) {
+    if (!absl::c_linear_search(keep, true) && count() > 0) {
       // Nothing changes, ever: the state after the loop is the one before.
       if (effects_.Of(*loop_) || !context_.MayRewrite()) return false;
       context_.Count("constant loops");
@@ -282,7 +279,7 @@ class LoopSimplifier {
 
   absl::StatusOr<bool> Drop(const std::vector<bool>& keep, std::string_view what,
                             const ViewOfDropped& view) {
-    const int64_t dropped = std::count(keep.begin(), keep.end(), false);
+    const int64_t dropped = absl::c_count(keep, false);
     if (dropped == 0 || !context_.MayRewrite()) return false;
     context_.Passed(*loop_, "{} of its {} {} dropped", dropped, keep.size(), what);
     RETURN_IF_ERROR(DropLoopElements(loop_, keep, view));
@@ -349,8 +346,7 @@ class LoopSimplifier {
               !element->has_uses())
             continue;
           if (!context_.MayRewrite()) return changed;
-          Builder builder(computation);
-          builder.set_origin(element);
+          Builder builder(computation, element);
           Instruction* constant = builder.Constant(first->literal());
           element->ReplaceAllUsesWith(constant);
           if (element->is_root()) computation->set_root(constant);
@@ -382,8 +378,7 @@ class LoopSimplifier {
       return false;
     }
     if (!context_.MayRewrite()) return false;
-    Builder builder(&computation);
-    builder.set_origin(loop_);
+    Builder builder(&computation, loop_);
     Instruction* call = builder.Call({init()}, body_);
     RETURN_IF_ERROR(builder.status());
     context_.Passed(*loop_, "it runs once: its body stands in its place");
@@ -450,8 +445,7 @@ class LoopSimplifier {
     for (int64_t leaf = 0; leaf < leaves; ++leaf) change.old_leaf.push_back(leaf);
     const bool new_counter = counter < 0;
     if (new_counter) {
-      Builder outer(loop_->parent());
-      outer.set_origin(loop_);
+      Builder outer(loop_);
       counter = count();
       change.init.push_back(outer.Constant(Literal::Zero(type)));
       change.old_leaf.push_back(-1);

@@ -35,20 +35,13 @@ namespace hlo {
 struct WhileLoopSimplifierOptions {
   bool simplify_compare_instrs = false;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("simplify_compare_instrs", &WhileLoopSimplifierOptions::simplify_compare_instrs)};
-  }
+  HLO_OPTIONS(WhileLoopSimplifierOptions, simplify_compare_instrs)
 };
 
-class WhileLoopSimplifier final : public Pass {
+class WhileLoopSimplifier final : public WithOptions<Pass, WhileLoopSimplifierOptions> {
  public:
-  using Options = WhileLoopSimplifierOptions;
-  explicit WhileLoopSimplifier(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

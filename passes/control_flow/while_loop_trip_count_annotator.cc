@@ -1,6 +1,5 @@
 #include "passes/control_flow/while_loop_trip_count_annotator.h"
 
-#include <algorithm>
 #include <set>
 
 #include "absl/container/flat_hash_set.h"
@@ -17,7 +16,7 @@ bool IsInHostMemory(const Instruction& value) {
 
 // Whether an update takes what `value` is, arranged anew.
 bool IsWrittenInto(const Instruction& value) {
-  return std::any_of(value.uses().begin(), value.uses().end(), [](const Use& use) {
+  return absl::c_any_of(value.uses(), [](const Use& use) {
     const Opcode opcode = use.user->opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return true;
     return (opcode == Opcode::kReshape || opcode == Opcode::kBroadcast ||

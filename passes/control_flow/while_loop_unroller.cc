@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/ir/any_instruction.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
 #include "passes/control_flow/while_loop_constant_sinking.h"
@@ -20,11 +21,9 @@ namespace hlo {
 class UnrolledGroups {
  public:
   explicit UnrolledGroups(const Module& module) {
-    for (const Computation* computation : module.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (const std::optional<SchedulingAnnotation> annotation = Of(*instruction))
-          next_ = std::max(next_, *annotation->group + 1);
-      }
+    for (const Instruction* instruction : AllInstructions(module)) {
+      if (const std::optional<SchedulingAnnotation> annotation = Of(*instruction))
+        next_ = std::max(next_, *annotation->group + 1);
     }
   }
 
@@ -66,8 +65,7 @@ bool IsStep(const Instruction& add, int64_t counter) {
 // them go on counting.
 void CopyStep(const Instruction& step, const UnrollPlan& planned, Instruction* state, int64_t k,
               Computation* target, CopyMap& copies) {
-  Builder builder(target);
-  builder.set_origin(planned.loop);
+  Builder builder(target, planned.loop);
   const Instruction& by = *step.operand(1);
   Instruction* const constant = target->AddClone(by, by.shape(), {});
   Instruction* const before = ReadElement(builder, state, planned.index);
@@ -129,8 +127,7 @@ absl::StatusOr<Instruction*> LoopAroundIterations(const UnrollPlan& planned,
       Literal::Scalar<int64_t>(counter->shape().element_type(), planned.counted.init));
   condition->set_root(inside.Compare(counter, bound, ComparisonDirection::kLe));
   RETURN_IF_ERROR(inside.status());
-  Builder builder(loop.parent());
-  builder.set_origin(&loop);
+  Builder builder(&loop);
   Instruction* once = builder.While(loop.operand(0), condition, body);
   RETURN_IF_ERROR(builder.status());
   return once;
@@ -220,11 +217,7 @@ absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context
     for (Instruction* loop : computation->PostOrder()) {
       if (loop->opcode() != Opcode::kWhile) continue;
       UnrollPlan plan;
-      if (const Decision decision = PlanUnrolling(loop, plan); decision) {
-        loops.push_back(plan);
-      } else {
-        context.Missed(*loop, decision.reason());
-      }
+      if (context.Allowed(*loop, PlanUnrolling(loop, plan))) loops.push_back(plan);
     }
   }
   bool unrolled = false;

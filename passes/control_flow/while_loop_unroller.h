@@ -65,21 +65,13 @@ struct WhileLoopUnrollerOptions {
   IntIn<-1> unroll_factor{-1};
   bool wrap_in_trivial_loop = false;
 
-  static auto Fields() {
-    using O = WhileLoopUnrollerOptions;
-    return std::tuple{Optional("unroll_factor", &O::unroll_factor),
-                      Optional("wrap_in_trivial_loop", &O::wrap_in_trivial_loop)};
-  }
+  HLO_OPTIONS(WhileLoopUnrollerOptions, unroll_factor, wrap_in_trivial_loop)
 };
 
-class WhileLoopUnroller final : public Pass {
+class WhileLoopUnroller final : public WithOptions<Pass, WhileLoopUnrollerOptions> {
  public:
-  using Options = WhileLoopUnrollerOptions;
-  explicit WhileLoopUnroller(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

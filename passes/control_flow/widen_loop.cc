@@ -1,5 +1,6 @@
 #include "passes/control_flow/widen_loop.h"
 
+#include "lib/ir/control_edges.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/util/origins.h"
 
@@ -73,19 +74,12 @@ absl::Status ReplaceLoop(Instruction* old, Instruction* loop,
   if (!old->backend_config().empty())
     loop->mutable_extras().backend_config = std::string(old->backend_config());
   WidenSharding(loop, loop->shape());
-  Builder builder(old->parent());
-  builder.set_origin(old);
+  Builder builder(old);
   Instruction* result = TuplePrefix(builder, loop, old->shape().element_count_of_tuple());
   RETURN_IF_ERROR(builder.status());
   old->ReplaceAllUsesWith(result);
   if (old->is_root()) old->parent()->set_root(result);
-  const std::vector<Instruction*> before(old->control_predecessors().begin(),
-                                         old->control_predecessors().end());
-  const std::vector<Instruction*> after(old->control_successors().begin(),
-                                        old->control_successors().end());
-  old->DropControlEdges();
-  for (Instruction* predecessor : before) loop->AddControlPredecessor(predecessor);
-  for (Instruction* successor : after) successor->AddControlPredecessor(loop);
+  MoveControlEdges(old, loop);
   old->parent()->Remove(old);
   return absl::OkStatus();
 }
@@ -100,8 +94,7 @@ absl::StatusOr<WidenedLoop> WidenLoop(Instruction* loop, const std::vector<Instr
                    WidenCondition(loop->while_condition(), narrow, wide, loop->parent()));
   ASSIGN_OR_RETURN(Computation * body,
                    WidenBody(loop->while_body(), narrow, wide, loop->parent(), result));
-  Builder builder(loop->parent());
-  builder.set_origin(loop);
+  Builder builder(loop);
   Instruction* init = TupleWithMore(builder, loop->operand(0), values);
   result.loop = builder.While(init, condition, body);
   RETURN_IF_ERROR(builder.status());

@@ -8,6 +8,7 @@
 #include "lib/ir/computation.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/opcode_set.h"
+#include "lib/types/memory_order.h"
 
 namespace hlo {
 namespace {
@@ -69,8 +70,7 @@ Decision HasYnnType(Shape shape) {
 Decision IsRowMajorArray(Shape shape) {
   if (!shape.IsArray()) return No("`{}` is no array", shape);
   if (shape.rank() > kYnnMaxRank) return No("`{}` has more than {} dimensions", shape, kYnnMaxRank);
-  const Layout* const layout = shape.layout_or_null();
-  if (layout != nullptr && !layout->IsRowMajor()) return No("`{:l}` is not row-major", shape);
+  if (!LiesRowMajor(shape)) return No("`{:l}` is not row-major", shape);
   return Yes();
 }
 
@@ -139,7 +139,7 @@ ProductTypes TypesOf(const Instruction& product) {
 
 Decision HasTypesOf(const Instruction& product, absl::Span<const ProductTypes> allowed) {
   const ProductTypes types = TypesOf(product);
-  if (std::find(allowed.begin(), allowed.end(), types) != allowed.end()) return Yes();
+  if (absl::c_linear_search(allowed, types)) return Yes();
   return No("the library does not multiply `{}` by `{}` into `{}`", Text(types.lhs),
             Text(types.rhs), Text(types.result));
 }
@@ -250,7 +250,7 @@ Decision YnnMove(const Instruction& move) {
 
 Decision YnnBroadcast(const Instruction& broadcast) {
   const DimVec& dims = broadcast.attrs<BroadcastAttrs>().dimensions;
-  if (!std::is_sorted(dims.begin(), dims.end())) return No("it transposes");
+  if (!absl::c_is_sorted(dims)) return No("it transposes");
   return YnnMove(broadcast);
 }
 
@@ -270,7 +270,7 @@ Decision YnnFunction(const Instruction& function) {
     return kYnnFunctionTypes.Has(x->shape().element_type());
   };
   const auto operands = function.operands();
-  if (has_type(&function) && std::all_of(operands.begin(), operands.end(), has_type)) return Yes();
+  if (has_type(&function) && absl::c_all_of(operands, has_type)) return Yes();
   return No("the library has no `{}` of these types", function.opcode_text());
 }
 
@@ -307,8 +307,8 @@ bool HasManyElements(const Instruction& x) {
   };
   if (many(x.shape())) return true;
   const auto operands = x.operands();
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](const Instruction* operand) { return many(operand->shape()); });
+  return absl::c_any_of(operands,
+                        [&](const Instruction* operand) { return many(operand->shape()); });
 }
 
 Decision YnnTakes(const Instruction& x, const CpuFeatures&) {
@@ -343,7 +343,7 @@ Decision OneDnnTakes(const Instruction& x, const CpuFeatures& features) {
     return HasOneDnnType(*operand, features);
   };
   const auto operands = x.operands();
-  if (!has_type(&x) || !std::all_of(operands.begin(), operands.end(), has_type))
+  if (!has_type(&x) || !absl::c_all_of(operands, has_type))
     return No("the library has no `{}` of these types", x.opcode_text());
   if (!is_dot) return Yes();
   const ProductTypes types = TypesOf(x);

@@ -5,7 +5,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
 #include "lib/analysis/reachability.h"
 #include "passes/fusion/fuse.h"
 #include "passes/simplify/dce.h"
@@ -25,7 +24,7 @@ bool IsLoopFusion(const Instruction& x) {
   const Computation& body = *x.fused_computation();
   if (body.callers().size() != 1 || body.MayHold(Opcode::kFusion)) return false;
   const std::vector<Instruction*> outputs = FusionOutputs(x);
-  return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [](const Instruction* y) {
+  return !outputs.empty() && absl::c_all_of(outputs, [](const Instruction* y) {
     return y->shape().IsArray() && y->opcode() != Opcode::kDot && y->opcode() != Opcode::kScatter;
   });
 }
@@ -37,7 +36,7 @@ bool IsFusibleLoop(const Instruction& x) {
            !x.HasSideEffect();
   if (!IsLoopFusion(x)) return false;
   if (!IsMultiOutput(x)) return true;
-  return !x.is_root() && std::all_of(x.uses().begin(), x.uses().end(), [](const Use& use) {
+  return !x.is_root() && absl::c_all_of(x.uses(), [](const Use& use) {
     return use.user->opcode() == Opcode::kGetTupleElement;
   });
 }
@@ -142,12 +141,11 @@ class SiblingFuser {
         std::vector<Instruction*>& users = users_of[operand];
         if (users.empty()) {
           users = operand->users();
-          std::sort(users.begin(), users.end(), [&](const Instruction* x, const Instruction* y) {
+          absl::c_sort(users, [&](const Instruction* x, const Instruction* y) {
             return reachability_.PlaceOf(x) < reachability_.PlaceOf(y);
           });
         }
-        const size_t at =
-            static_cast<size_t>(std::find(users.begin(), users.end(), a) - users.begin());
+        const size_t at = static_cast<size_t>(absl::c_find(users, a) - users.begin());
         const size_t begin = at / kUserSlice * kUserSlice;
         for (size_t i = begin; i < std::min(users.size(), begin + kUserSlice); ++i) {
           Instruction* b = users[i];
@@ -174,8 +172,8 @@ class SiblingFuser {
     if (of_a != of_b) return false;
     const std::vector<const Instruction*> in_place = OperandsInPlace(a);
     const std::vector<const Instruction*> others = OperandsInPlace(b);
-    return std::none_of(in_place.begin(), in_place.end(), [&](const Instruction* operand) {
-      return std::find(others.begin(), others.end(), operand) != others.end();
+    return absl::c_none_of(in_place, [&](const Instruction* operand) {
+      return absl::c_linear_search(others, operand);
     });
   }
 
@@ -198,10 +196,8 @@ class SiblingFuser {
 
 absl::StatusOr<bool> CpuMultiOutputFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kFusion})) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= SiblingFuser(*computation, context, options_.max_operands).Run();
-  }
+  for (Computation* computation : context.ControlFlowComputations(module))
+    changed |= SiblingFuser(*computation, context, options_.max_operands).Run();
   if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   return changed;
 }

@@ -25,19 +25,13 @@ namespace hlo {
 struct CpuMultiOutputFusionOptions {
   int64_t max_operands = 20;
 
-  static auto Fields() {
-    return std::tuple{Optional("max_operands", &CpuMultiOutputFusionOptions::max_operands)};
-  }
+  HLO_OPTIONS(CpuMultiOutputFusionOptions, max_operands)
 };
 
-class CpuMultiOutputFusion final : public Pass {
+class CpuMultiOutputFusion final : public WithOptions<Pass, CpuMultiOutputFusionOptions> {
  public:
-  using Options = CpuMultiOutputFusionOptions;
-  explicit CpuMultiOutputFusion(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

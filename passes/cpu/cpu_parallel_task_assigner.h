@@ -28,21 +28,13 @@ struct CpuParallelTaskAssignerOptions {
   IntIn<0> max_parallelism;  // threads; 0: one for each processor
   bool outline = false;
 
-  static auto Fields() {
-    using O = CpuParallelTaskAssignerOptions;
-    return std::tuple{Optional("max_parallelism", &O::max_parallelism),
-                      Optional("outline", &O::outline)};
-  }
+  HLO_OPTIONS(CpuParallelTaskAssignerOptions, max_parallelism, outline)
 };
 
-class CpuParallelTaskAssigner final : public Pass {
+class CpuParallelTaskAssigner final : public WithOptions<Pass, CpuParallelTaskAssignerOptions> {
  public:
-  using Options = CpuParallelTaskAssignerOptions;
-  explicit CpuParallelTaskAssigner(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 // Counts of parts for the outer dimensions of an array, whose product is at most `parts` and near

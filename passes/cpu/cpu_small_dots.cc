@@ -114,8 +114,7 @@ struct Side {
 Instruction* Spread(Rewriter& rewriter, const Side& side, ElementType type, const DimVec& sizes) {
   Instruction* value = side.value;
   if (value->shape().element_type() != type) value = rewriter.Convert(value, type);
-  if (!std::is_sorted(side.order.begin(), side.order.end()))
-    value = rewriter.Transpose(value, side.order);
+  if (!absl::c_is_sorted(side.order)) value = rewriter.Transpose(value, side.order);
   return rewriter.Broadcast(value, sizes, side.places);
 }
 
@@ -169,8 +168,7 @@ absl::StatusOr<bool> CpuSmallDots::Run(Module& module, PassContext& context) {
       if (dot->opcode() != Opcode::kDot || !IsSmall(*dot, in_loop)) continue;
       if (!context.MayRewrite()) return changed;
       const uint32_t first_new = module.id_limit();
-      Rewriter rewriter(computation, context);
-      rewriter.set_origin(dot);
+      Rewriter rewriter(computation, context, dot);
       Instruction* const sum = AsSum(*dot, rewriter);
       RETURN_IF_ERROR(rewriter.status());
       context.Passed(*dot, "`{}` takes its place", sum->name());

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
 #include "lib/support/json_value.h"
 #include "passes/cpu/cpu_libraries.h"
 #include "passes/fusion/fuse.h"
@@ -163,8 +162,8 @@ class ComputationFuser {
       for (Instruction* operand : x.operands()) {
         if (operand->is_root() || operand->has_control_edges() || seen_.contains(operand)) continue;
         const absl::Span<const Use> uses = operand->uses();
-        if (!std::all_of(uses.begin(), uses.end(),
-                         [&](const Use& use) { return use.user == fusion_ || use.user == &x; }))
+        if (!absl::c_all_of(uses,
+                            [&](const Use& use) { return use.user == fusion_ || use.user == &x; }))
           continue;
         seen_.insert(operand);
         candidates_.push_back({operand, Direction::kUp});
@@ -204,12 +203,9 @@ absl::StatusOr<bool> DotLibraryRewriter::Run(Module& module, PassContext& contex
   if (!options_.ynn_fusion_type.empty()) libraries.push_back({&kYnnPack, options_.ynn_fusion_type});
   const CpuFeatures features{.avx512_bf16 = options_.avx512_bf16,
                              .avx512_fp16 = options_.avx512_fp16};
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
-    changed |= ComputationFuser(*computation, libraries, features, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return ComputationFuser(computation, libraries, features, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(DotLibraryRewriter)

@@ -53,16 +53,12 @@ struct DotLibraryRewriterOptions {
   }
 };
 
-class DotLibraryRewriter final : public Pass {
+class DotLibraryRewriter final : public WithOptions<Pass, DotLibraryRewriterOptions> {
  public:
-  using Options = DotLibraryRewriterOptions;
+  using WithOptions::WithOptions;
   // Libraries add in an order of their own.
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit DotLibraryRewriter(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -42,7 +42,7 @@ bool LibraryFusionTypes::Grows(const Instruction& x) const {
 absl::Status ParseOption(const OptionText& text, LibraryFusionTypes& out) {
   out = {};
   std::string list = text.value;
-  std::transform(list.begin(), list.end(), list.begin(), [](unsigned char c) {
+  absl::c_transform(list, list.begin(), [](unsigned char c) {
     return c == ',' ? ';' : static_cast<char>(std::tolower(c));
   });
   for (std::string_view word : Split(list, ';')) {

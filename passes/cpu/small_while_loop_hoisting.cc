@@ -45,8 +45,7 @@ double BytesOf(const Computation& computation) {
 // Buffers, tokens and what is started and not done do not go through calls.
 bool IsOfArrays(Shape state) {
   if (!state.IsTuple()) return state.IsArray();
-  return std::all_of(state.elements().begin(), state.elements().end(),
-                     [](const Shape& element) { return element.IsArray(); });
+  return absl::c_all_of(state.elements(), [](const Shape& element) { return element.IsArray(); });
 }
 
 Decision CanBeHoisted(const Instruction& loop, int64_t byte_threshold) {
@@ -73,10 +72,8 @@ absl::StatusOr<bool> SmallWhileLoopHoisting::Run(Module& module, PassContext& co
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() != Opcode::kWhile) continue;
-      if (const Decision can = CanBeHoisted(*instruction, options_.byte_threshold); !can) {
-        context.Missed(*instruction, can.reason());
+      if (!context.Allowed(*instruction, CanBeHoisted(*instruction, options_.byte_threshold)))
         continue;
-      }
       if (!context.MayRewrite()) return changed;
       context.Passed(*instruction, "becomes a function");
       context.Count("hoisted");

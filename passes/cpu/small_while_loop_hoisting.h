@@ -27,14 +27,10 @@ struct SmallWhileLoopHoistingOptions {
   }
 };
 
-class SmallWhileLoopHoisting final : public Pass {
+class SmallWhileLoopHoisting final : public WithOptions<Pass, SmallWhileLoopHoistingOptions> {
  public:
-  using Options = SmallWhileLoopHoistingOptions;
-  explicit SmallWhileLoopHoisting(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

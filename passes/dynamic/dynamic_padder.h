@@ -52,25 +52,16 @@ struct DynamicPadderOptions {
   std::string supports_dynamism;
   std::string requires_dynamism;
 
-  static auto Fields() {
-    using O = DynamicPadderOptions;
-    return std::tuple{Optional("slice_dynamic_output", &O::slice_dynamic_output),
-                      Optional("shape_check_mode", &O::shape_check_mode),
-                      Optional("supports_dynamism", &O::supports_dynamism),
-                      Optional("requires_dynamism", &O::requires_dynamism)};
-  }
+  HLO_OPTIONS(DynamicPadderOptions, slice_dynamic_output, shape_check_mode, supports_dynamism,
+              requires_dynamism)
 };
 
-class DynamicPadder final : public Pass {
+class DynamicPadder final : public WithOptions<Pass, DynamicPadderOptions> {
  public:
-  using Options = DynamicPadderOptions;
+  using WithOptions::WithOptions;
   // What stands after the end of a masked sum is added to it.
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit DynamicPadder(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

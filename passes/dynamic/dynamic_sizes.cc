@@ -1,7 +1,5 @@
 #include "passes/dynamic/dynamic_sizes.h"
 
-#include <algorithm>
-
 #include "lib/types/shape_util.h"
 
 namespace hlo {
@@ -31,8 +29,8 @@ absl::Span<const DynamicSize> DynamicSizes::Of(const Instruction* value) const {
 
 void DynamicSizes::Note(const Instruction* value, int64_t leaf, int64_t dim, Instruction* size) {
   std::vector<DynamicSize>& known = sizes_[value];
-  const auto at = std::lower_bound(
-      known.begin(), known.end(), std::pair(leaf, dim),
+  const auto at = absl::c_lower_bound(
+      known, std::pair(leaf, dim),
       [](const DynamicSize& a, const auto& b) { return std::pair(a.leaf, a.dim) < b; });
   if (at != known.end() && at->leaf == leaf && at->dim == dim) {
     at->size = size;

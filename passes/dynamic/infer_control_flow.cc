@@ -4,7 +4,6 @@
 //
 // A dynamic array of a state, of the operand of a branch or of a result has a size everywhere: the
 // bound, where it happens to be whole.
-#include <algorithm>
 #include <numeric>
 
 #include "lib/analysis/leaves.h"
@@ -122,7 +121,7 @@ absl::Status GrowBySizes(SizeInference& in, Instruction* value, const SizePlaces
 // The same with a size for each place, one after the other.
 absl::Status GrowBySizes(SizeInference& in, Instruction* value, const SizePlaces& places) {
   std::vector<int64_t> elements(places.size());
-  std::iota(elements.begin(), elements.end(), ElementCount(*value));
+  absl::c_iota(elements, ElementCount(*value));
   return GrowBySizes(in, value, places, elements, places.size());
 }
 
@@ -166,12 +165,12 @@ static absl::Status HandToBranch(SizeInference& in, Instruction* conditional, in
   if (operand->opcode() == Opcode::kTuple) held = operand->operand_vector();
   std::vector<int64_t> elements;
   for (Instruction* size : sizes) {
-    const auto in_tuple = std::find(held.begin(), held.end(), size);
+    const auto in_tuple = absl::c_find(held, size);
     if (in_tuple != held.end()) {
       elements.push_back(in_tuple - held.begin());
       continue;
     }
-    const auto at = std::find(added.begin(), added.end(), size);
+    const auto at = absl::c_find(added, size);
     elements.push_back(ElementCount(*operand) + (at - added.begin()));
     if (at == added.end()) added.push_back(size);
   }

@@ -6,7 +6,6 @@
 //                                  =>    d = f32[6] get-tuple-element(p), index=0
 //                                        n = s32[] get-tuple-element(p), index=1        the size of d
 //                                        y = f32[<=6] negate(d)
-#include <algorithm>
 #include <set>
 
 #include "lib/analysis/leaves.h"
@@ -130,7 +129,7 @@ absl::Status SizeInference::PadToStatic(Instruction* value) {
     pads.push_back(leaves[i].IsArray() && leaves[i].has_dynamic_dims() &&
                    IsNeeded(*value, static_cast<int64_t>(i)));
   }
-  if (std::find(pads.begin(), pads.end(), true) == pads.end()) return absl::OkStatus();
+  if (!absl::c_linear_search(pads, true)) return absl::OkStatus();
   const std::vector<Use> uses(value->uses().begin(), value->uses().end());
   int64_t leaf = 0;
   Instruction* padded = PaddedPart(value, leaf, pads);

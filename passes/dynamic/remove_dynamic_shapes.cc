@@ -1,7 +1,5 @@
 #include "passes/dynamic/remove_dynamic_shapes.h"
 
-#include <algorithm>
-
 #include "lib/analysis/leaves.h"
 #include "passes/dynamic/size_inference.h"
 #include "passes/rewrite.h"
@@ -23,8 +21,8 @@ Instruction* SlicedArray(Builder& b, Instruction* data, const std::vector<Dynami
   Shape shape = data->shape().WithoutDynamic();
   std::vector<Instruction*> operands = {data};
   for (int dim = 0; dim < shape.rank(); ++dim) {
-    const auto known = std::find_if(sizes.begin(), sizes.end(),
-                                    [&](const DynamicSize& size) { return size.dim == dim; });
+    const auto known =
+        absl::c_find_if(sizes, [&](const DynamicSize& size) { return size.dim == dim; });
     operands.push_back(known != sizes.end() ? known->size : SizeConstant(b, shape.dim(dim)));
   }
   for (const DynamicSize& size : sizes) shape = shape.WithDynamic(static_cast<int>(size.dim), true);

@@ -29,7 +29,7 @@ std::vector<Instruction*> SizesOfDims(const DynamicSizes& sizes, const Instructi
 }
 
 bool AnyOf(const std::vector<Instruction*>& sizes) {
-  return std::any_of(sizes.begin(), sizes.end(), [](const Instruction* s) { return s != nullptr; });
+  return absl::c_any_of(sizes, [](const Instruction* s) { return s != nullptr; });
 }
 
 bool AnyButFirst(const std::vector<Instruction*>& sizes) {

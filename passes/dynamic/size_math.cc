@@ -1,12 +1,9 @@
 #include "passes/dynamic/size_math.h"
 
-#include <algorithm>
-
 namespace hlo {
 
 Builder BuilderFor(const Instruction& like) {
-  Builder builder(like.parent());
-  builder.set_origin(&like);
+  Builder builder(&like);
   return builder;
 }
 
@@ -80,7 +77,7 @@ Instruction* GrowTuple(Instruction* value, absl::Span<const Shape> extra) {
   const auto reads_element = [&](const Use& use) {
     return was_tuple && use.user->opcode() == Opcode::kGetTupleElement;
   };
-  if (!was_root && std::all_of(uses.begin(), uses.end(), reads_element)) {
+  if (!was_root && absl::c_all_of(uses, reads_element)) {
     GrowExtras(value, was_tuple, extra.size());
     return nullptr;
   }

@@ -23,16 +23,14 @@ namespace hlo {
 struct AssociativeScanRewriterOptions {
   int64_t base_length = 16;
 
-  static auto Fields() {
-    return std::tuple{Optional("base_length", &AssociativeScanRewriterOptions::base_length)};
-  }
+  HLO_OPTIONS(AssociativeScanRewriterOptions, base_length)
 };
 
-class AssociativeScanRewriter final : public ExpanderPass {
+class AssociativeScanRewriter final
+    : public WithOptions<ExpanderPass, AssociativeScanRewriterOptions> {
  public:
-  using Options = AssociativeScanRewriterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit AssociativeScanRewriter(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kScan}; }
@@ -41,7 +39,6 @@ class AssociativeScanRewriter final : public ExpanderPass {
 
  private:
   bool IsInParts(const Instruction& scan) const;
-  Options options_;
 };
 
 }  // namespace hlo

@@ -37,7 +37,7 @@ Instruction* WithBatchIndices(Instruction* indices, int64_t& vector_dim, const D
 }
 
 DimVec Sorted(DimVec dims) {
-  std::sort(dims.begin(), dims.end());
+  absl::c_sort(dims);
   return dims;
 }
 

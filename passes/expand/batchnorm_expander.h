@@ -24,27 +24,18 @@ struct BatchnormExpanderOptions {
   bool rewrite_inference_op = true;
   bool rewrite_grad_op = true;
 
-  static auto Fields() {
-    using O = BatchnormExpanderOptions;
-    return std::tuple{Optional("rewrite_training_op", &O::rewrite_training_op),
-                      Optional("rewrite_inference_op", &O::rewrite_inference_op),
-                      Optional("rewrite_grad_op", &O::rewrite_grad_op)};
-  }
+  HLO_OPTIONS(BatchnormExpanderOptions, rewrite_training_op, rewrite_inference_op, rewrite_grad_op)
 };
 
-class BatchnormExpander final : public ExpanderPass {
+class BatchnormExpander final : public WithOptions<ExpanderPass, BatchnormExpanderOptions> {
  public:
-  using Options = BatchnormExpanderOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit BatchnormExpander(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return kBatchNorms; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

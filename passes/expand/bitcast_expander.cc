@@ -1,7 +1,5 @@
 #include "passes/expand/bitcast_expander.h"
 
-#include <algorithm>
-
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 
@@ -12,7 +10,7 @@ namespace {
 Shape InMemory(Shape array) { return InMemoryOrder(array).WithDefaultLayout(); }
 
 Instruction* Transposed(Instruction* x, const DimVec& order, Shape shape, Rewriter& rewriter) {
-  if (std::is_sorted(order.begin(), order.end())) return x;
+  if (absl::c_is_sorted(order)) return x;
   return rewriter.OpWithShape(Opcode::kTranspose, shape, {x},
                               AttrsPtr::Make(TransposeAttrs{order}));
 }

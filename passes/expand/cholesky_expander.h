@@ -24,16 +24,13 @@ namespace hlo {
 struct CholeskyExpanderOptions {
   IntIn<1> block_size{128};
 
-  static auto Fields() {
-    return std::tuple{Optional("block_size", &CholeskyExpanderOptions::block_size)};
-  }
+  HLO_OPTIONS(CholeskyExpanderOptions, block_size)
 };
 
-class CholeskyExpander final : public OutliningExpander {
+class CholeskyExpander final : public WithOptions<OutliningExpander, CholeskyExpanderOptions> {
  public:
-  using Options = CholeskyExpanderOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit CholeskyExpander(Options options = {}) : options_(options) {}
 
  protected:
   Opcode Root() const override { return Opcode::kCholesky; }
@@ -42,9 +39,6 @@ class CholeskyExpander final : public OutliningExpander {
   absl::StatusOr<Instruction*> Build(const Instruction& cholesky,
                                      const std::vector<Instruction*>& operands,
                                      Builder& builder) const override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/expand/convolution4d_expander.h"
 
-#include <algorithm>
-
 namespace hlo {
 namespace {
 
@@ -28,7 +26,7 @@ class FewerDimensions {
     for (size_t i = 0; i < goes.size(); ++i) (goes[i] ? gone : left).push_back(spatial[i]);
     int64_t next = 0;
     for (int d = 0; d < shape.rank(); ++d) {
-      const bool stays = std::find(gone.begin(), gone.end(), d) == gone.end();
+      const bool stays = !absl::c_linear_search(gone, d);
       place_.push_back(stays ? next++ : -1);
       if (stays) sizes_.push_back(shape.dim(d));
     }

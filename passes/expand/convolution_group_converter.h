@@ -30,28 +30,20 @@ struct ConvolutionGroupConverterOptions {
   bool is_cost_viable = true;
   ElementTypeList skip_types;
 
-  static auto Fields() {
-    using O = ConvolutionGroupConverterOptions;
-    return std::tuple{Optional("convert_batch_groups_only", &O::convert_batch_groups_only),
-                      Optional("filter_expansion", &O::filter_expansion),
-                      Optional("is_cost_viable", &O::is_cost_viable),
-                      Optional("skip_types", &O::skip_types)};
-  }
+  HLO_OPTIONS(ConvolutionGroupConverterOptions, convert_batch_groups_only, filter_expansion,
+              is_cost_viable, skip_types)
 };
 
-class ConvolutionGroupConverter final : public ExpanderPass {
+class ConvolutionGroupConverter final
+    : public WithOptions<ExpanderPass, ConvolutionGroupConverterOptions> {
  public:
-  using Options = ConvolutionGroupConverterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ConvolutionGroupConverter(Options options = {}) : options_(std::move(options)) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* conv, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

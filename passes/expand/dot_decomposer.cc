@@ -1,7 +1,5 @@
 #include "passes/expand/dot_decomposer.h"
 
-#include <algorithm>
-
 #include "lib/support/contains.h"
 
 namespace hlo {
@@ -53,9 +51,7 @@ DotSide SplitSide(const DimVec& batch, const DimVec& contracting, Shape shape) {
   for (int64_t dim : batch) side.batch_sizes.emplace_back().Add(shape, dim);
   for (int64_t dim : contracting) side.contracting_size.Add(shape, dim);
   for (int dim = 0; dim < shape.rank(); ++dim) {
-    if (std::find(batch.begin(), batch.end(), dim) != batch.end() ||
-        std::find(contracting.begin(), contracting.end(), dim) != contracting.end())
-      continue;
+    if (absl::c_linear_search(batch, dim) || absl::c_linear_search(contracting, dim)) continue;
     side.free.push_back(dim);
     side.free_size.Add(shape, dim);
   }

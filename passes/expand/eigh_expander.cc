@@ -53,7 +53,7 @@ Instruction* OnDiagonal(Builder& b, Instruction* like) { return CompareRowAndCol
 Instruction* ReduceLast(Builder& b, Instruction* x, int count, Opcode opcode, double init) {
   const ElementType type = x->shape().element_type();
   std::vector<int64_t> dimensions(static_cast<size_t>(count));
-  std::iota(dimensions.begin(), dimensions.end(), x->shape().rank() - count);
+  absl::c_iota(dimensions, x->shape().rank() - count);
   return b.Reduce(x, b.ScalarConstant(type, init), dimensions,
                   ScalarComputation(b.computation()->module(), opcode, type));
 }
@@ -66,7 +66,7 @@ Instruction* Diagonal(Builder& b, Instruction* x) {
 // One number for each row, or for each column, in the sizes of `like`.
 Instruction* Spread(Builder& b, Instruction* numbers, Along along, const Instruction* like) {
   std::vector<int64_t> dimensions(static_cast<size_t>(numbers->shape().rank()));
-  std::iota(dimensions.begin(), dimensions.end(), 0);
+  absl::c_iota(dimensions, 0);
   dimensions.back() = like->shape().rank() - static_cast<int>(along);
   return b.Broadcast(numbers, like->shape().dims(), dimensions);
 }
@@ -179,7 +179,7 @@ Instruction* IsLarge(Builder& b, const State& m, float tolerance) {
     return sum == nullptr ? here : b.Add(sum, here);
   };
   std::vector<int64_t> batch(static_cast<size_t>(scale->shape().rank()));
-  std::iota(batch.begin(), batch.end(), 0);
+  absl::c_iota(batch, 0);
   for (size_t i = 0; i < sizes.size(); ++i) {
     Instruction* x = b.Divide(sizes[i], b.Broadcast(scale, sizes[i]->shape().dims(), batch));
     Instruction* squares = b.Multiply(x, x);
@@ -331,7 +331,7 @@ absl::StatusOr<Instruction*> EighExpander::Build(const Instruction& call,
   is_finite = ReduceLast(b, is_finite, 2, Opcode::kAnd, 1);
   const auto guarded = [&](Instruction* x) {
     std::vector<int64_t> batch(static_cast<size_t>(is_finite->shape().rank()));
-    std::iota(batch.begin(), batch.end(), 0);
+    absl::c_iota(batch, 0);
     Instruction* nan = b.ConstantLike(x, std::numeric_limits<double>::quiet_NaN());
     return b.Select(b.Broadcast(is_finite, x->shape().dims(), batch), x, nan);
   };

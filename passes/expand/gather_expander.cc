@@ -94,7 +94,7 @@ absl::StatusOr<Instruction*> GatherExpander::Expand(Instruction* gather, Rewrite
   for (int64_t dim = 0; dim < gather->shape().rank(); ++dim)
     order.push_back(Contains(attrs.offset_dims, dim) ? next_offset++ : next_batch++);
   Instruction* result = rewriter.Reshape(after[2], sizes);
-  return std::is_sorted(order.begin(), order.end()) ? result : rewriter.Transpose(result, order);
+  return absl::c_is_sorted(order) ? result : rewriter.Transpose(result, order);
 }
 
 HLO_DEFINE_PASS(GatherExpander)

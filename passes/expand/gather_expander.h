@@ -25,18 +25,14 @@ struct GatherExpanderOptions {
   static auto Fields() { return std::tuple{Optional("simple", &GatherExpanderOptions::simple)}; }
 };
 
-class GatherExpander final : public ExpanderPass {
+class GatherExpander final : public WithOptions<ExpanderPass, GatherExpanderOptions> {
  public:
-  using Options = GatherExpanderOptions;
-  explicit GatherExpander(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kGather}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* gather, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

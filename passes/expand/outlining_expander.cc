@@ -26,8 +26,7 @@ absl::StatusOr<bool> OutliningExpander::Run(Module& module, PassContext& context
       if (instruction->opcode() != Root() || !Matches(*instruction)) continue;
       if (!context.MayRewrite()) return changed;
       const uint32_t first_new = module.id_limit();
-      Rewriter rewriter(computation, context);
-      rewriter.set_origin(instruction);
+      Rewriter rewriter(computation, context, instruction);
       const std::vector<Instruction*> arguments = Arguments(*instruction, rewriter);
       const std::string name = Name(*instruction);
       Computation*& expansion = expansions[name];

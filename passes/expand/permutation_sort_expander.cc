@@ -69,7 +69,7 @@ absl::StatusOr<Instruction*> PermutationSortExpander::Expand(Instruction* sort, 
   attrs.index_vector_dim = rank;
   attrs.unique_indices = true;
   attrs.inserted_window_dims.resize(static_cast<size_t>(rank));
-  std::iota(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), 0);
+  absl::c_iota(attrs.inserted_window_dims, 0);
   attrs.scatter_dims_to_operand_dims = attrs.inserted_window_dims;
   // All of it is overwritten.
   Instruction* const target = b.ZeroLike(values);

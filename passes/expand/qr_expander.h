@@ -20,16 +20,13 @@ namespace hlo {
 struct QrExpanderOptions {
   IntIn<1> block_size{128};
 
-  static auto Fields() {
-    return std::tuple{Optional("block_size", &QrExpanderOptions::block_size)};
-  }
+  HLO_OPTIONS(QrExpanderOptions, block_size)
 };
 
-class QrExpander final : public OutliningExpander {
+class QrExpander final : public WithOptions<OutliningExpander, QrExpanderOptions> {
  public:
-  using Options = QrExpanderOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit QrExpander(Options options = {}) : options_(options) {}
 
  protected:
   Opcode Root() const override { return Opcode::kCustomCall; }
@@ -43,7 +40,6 @@ class QrExpander final : public OutliningExpander {
   absl::StatusOr<Instruction*> Factor(Instruction* a, const Instruction* origin, Builder& b) const;
   absl::StatusOr<Instruction*> Product(Instruction* a, Instruction* taus, const Instruction* origin,
                                        Builder& b) const;
-  Options options_;
 };
 
 }  // namespace hlo

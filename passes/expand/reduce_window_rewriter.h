@@ -25,18 +25,13 @@ struct ReduceWindowRewriterOptions {
   int64_t base_length = 16;
   bool assume_associative = false;
 
-  static auto Fields() {
-    using O = ReduceWindowRewriterOptions;
-    return std::tuple{Optional("base_length", &O::base_length),
-                      Optional("assume_associative", &O::assume_associative)};
-  }
+  HLO_OPTIONS(ReduceWindowRewriterOptions, base_length, assume_associative)
 };
 
-class ReduceWindowRewriter final : public ExpanderPass {
+class ReduceWindowRewriter final : public WithOptions<ExpanderPass, ReduceWindowRewriterOptions> {
  public:
-  using Options = ReduceWindowRewriterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ReduceWindowRewriter(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kReduceWindow}; }
@@ -45,7 +40,6 @@ class ReduceWindowRewriter final : public ExpanderPass {
 
  private:
   bool IsLongScan(const Instruction& instruction) const;
-  Options options_;
 };
 
 }  // namespace hlo

@@ -22,16 +22,13 @@ namespace hlo {
 struct RngBitGeneratorExpanderOptions {
   RngAlgorithm default_algorithm = RngAlgorithm::kThreeFry;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("default_algorithm", &RngBitGeneratorExpanderOptions::default_algorithm)};
-  }
+  HLO_OPTIONS(RngBitGeneratorExpanderOptions, default_algorithm)
 };
 
-class RngBitGeneratorExpander final : public OutliningExpander {
+class RngBitGeneratorExpander final
+    : public WithOptions<OutliningExpander, RngBitGeneratorExpanderOptions> {
  public:
-  using Options = RngBitGeneratorExpanderOptions;
-  explicit RngBitGeneratorExpander(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
 
  protected:
   Opcode Root() const override { return Opcode::kRngBitGenerator; }
@@ -43,7 +40,6 @@ class RngBitGeneratorExpander final : public OutliningExpander {
 
  private:
   RngAlgorithm AlgorithmOf(const Instruction& generator) const;
-  Options options_;
 };
 
 // The option text of an algorithm.

@@ -119,14 +119,12 @@ absl::StatusOr<Instruction*> LoopOver(const Instruction& scan, const ScanParts& 
                                       Instruction* init, Rewriter& rewriter) {
   const Shape shape = init->shape();
   Computation* condition = LoopComputation(scan, "condition");
-  Builder ends(condition);
-  ends.set_origin(&scan);
+  Builder ends(condition, &scan);
   Instruction* i = ends.GetTupleElement(ends.Parameter(0, shape, "loop_state"), 0);
   condition->set_root(ends.Compare(i, Counter(ends, parts.length), ComparisonDirection::kLt));
   RETURN_IF_ERROR(ends.status());
   Computation* body = LoopComputation(scan, "body");
-  Builder inside(body);
-  inside.set_origin(&scan);
+  Builder inside(body, &scan);
   RETURN_IF_ERROR(NextState(inside, inside.Parameter(0, shape, "loop_state"), parts).status());
   return rewriter.While(init, condition, body);
 }

@@ -1,6 +1,5 @@
 #include "passes/expand/scatter_determinism_expander.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "lib/analysis/region.h"
@@ -31,7 +30,7 @@ class OrderedScatter {
       : scatter_(*scatter), attrs_(scatter->attrs<ScatterAttrs>()), b_(b), x_(scatter->operand(0)) {
     for (int d = 0; d < x_->shape().rank(); ++d) {
       const DimVec& inserted = attrs_.inserted_window_dims;
-      if (std::find(inserted.begin(), inserted.end(), d) == inserted.end()) {
+      if (!absl::c_linear_search(inserted, d)) {
         const auto next = static_cast<size_t>(window_.size());
         window_.push_back(d);
         window_sizes_.push_back(
@@ -106,7 +105,7 @@ class OrderedScatter {
   }
 
   int64_t WindowSize(int64_t d) const {
-    const auto at = std::find(window_.begin(), window_.end(), d);
+    const auto at = absl::c_find(window_, d);
     return at == window_.end() ? 1 : window_sizes_[static_cast<size_t>(at - window_.begin())];
   }
 
@@ -128,7 +127,7 @@ class OrderedScatter {
     std::vector<int64_t> order;
     const DimVec& window = attrs_.update_window_dims;
     for (int64_t d = 0; d < updates->shape().rank(); ++d) {
-      if (std::find(window.begin(), window.end(), d) == window.end()) order.push_back(d);
+      if (!absl::c_linear_search(window, d)) order.push_back(d);
     }
     order.insert(order.end(), window.begin(), window.end());
     return b_.Transpose(updates, order);

@@ -1,6 +1,5 @@
 #include "passes/expand/scatter_expander.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "lib/analysis/region.h"
@@ -50,7 +49,7 @@ Instruction* CanonicalUpdates(Builder& builder, Instruction* updates, const Scat
     order.push_back(dim);
     sizes.push_back(updates->shape().dim(static_cast<int>(dim)));
   }
-  if (!std::is_sorted(order.begin(), order.end())) updates = builder.Transpose(updates, order);
+  if (!absl::c_is_sorted(order)) updates = builder.Transpose(updates, order);
   return builder.Reshape(updates, sizes);
 }
 

@@ -23,11 +23,7 @@ struct ScatterExpanderOptions {
   bool simple = false;
   bool indeterministic = false;
 
-  static auto Fields() {
-    using O = ScatterExpanderOptions;
-    return std::tuple{Optional("simple", &O::simple),
-                      Optional("indeterministic", &O::indeterministic)};
-  }
+  HLO_OPTIONS(ScatterExpanderOptions, simple, indeterministic)
 };
 
 class ScatterExpander : public ExpanderPass {

@@ -73,7 +73,7 @@ absl::StatusOr<Instruction*> SelectAndScatterDimsExpander::Expand(Instruction* i
 
   ScatterAttrs attrs;
   attrs.inserted_window_dims.resize(static_cast<size_t>(rank));
-  std::iota(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), 0);
+  absl::c_iota(attrs.inserted_window_dims, 0);
   attrs.scatter_dims_to_operand_dims = attrs.inserted_window_dims;
   attrs.index_vector_dim = source->shape().rank();
   return rewriter.Op(

@@ -1,7 +1,5 @@
 #include "passes/expand/topk_decomposer.h"
 
-#include <algorithm>
-
 #include "passes/util/topk_order.h"
 
 namespace hlo {
@@ -60,7 +58,7 @@ bool IsStable(const Instruction& topk) {
 }
 
 bool ReadsValuesOnly(const Instruction& call) {
-  return !call.is_root() && std::all_of(call.uses().begin(), call.uses().end(), [](const Use& use) {
+  return !call.is_root() && absl::c_all_of(call.uses(), [](const Use& use) {
     return use.user->opcode() == Opcode::kGetTupleElement && use.user->tuple_index() == 0;
   });
 }

@@ -135,8 +135,7 @@ std::optional<TopkMatch> MatchTopk(const Instruction& sort) {
 absl::Status RewriteTopk(Instruction* sort, const TopkMatch& match) {
   Computation& computation = *sort->parent();
   const uint32_t first_new = computation.module().id_limit();
-  Builder builder(&computation);
-  builder.set_origin(sort);
+  Builder builder(&computation, sort);
   Instruction* x = sort->operand(0);
   const Shape shape = x->shape();
   const int rank = shape.rank();

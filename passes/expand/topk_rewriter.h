@@ -31,20 +31,13 @@ struct TopkRewriterOptions {
   ElementTypeList types{{ElementType::kF32, ElementType::kBF16}};
   int64_t min_size = 0;
 
-  static auto Fields() {
-    using O = TopkRewriterOptions;
-    return std::tuple{Optional("types", &O::types), Optional("min_size", &O::min_size)};
-  }
+  HLO_OPTIONS(TopkRewriterOptions, types, min_size)
 };
 
-class TopkRewriter final : public Pass {
+class TopkRewriter final : public WithOptions<Pass, TopkRewriterOptions> {
  public:
-  using Options = TopkRewriterOptions;
-  explicit TopkRewriter(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

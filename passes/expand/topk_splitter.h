@@ -21,23 +21,17 @@ namespace hlo {
 struct TopkSplitterOptions {
   int64_t split_threshold = 1024 * 1024;
 
-  static auto Fields() {
-    return std::tuple{Optional("split_threshold", &TopkSplitterOptions::split_threshold)};
-  }
+  HLO_OPTIONS(TopkSplitterOptions, split_threshold)
 };
 
-class TopkSplitter final : public ExpanderPass {
+class TopkSplitter final : public WithOptions<ExpanderPass, TopkSplitterOptions> {
  public:
-  using Options = TopkSplitterOptions;
-  explicit TopkSplitter(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kTopK, Opcode::kCustomCall}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* topk, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -43,7 +43,7 @@ namespace {
 // Two dimensions change places; no byte moves.
 Instruction* Swap(Instruction* x, int a, int b, Rewriter& rewriter) {
   std::vector<int64_t> permutation(static_cast<size_t>(x->shape().rank()));
-  std::iota(permutation.begin(), permutation.end(), 0);
+  absl::c_iota(permutation, 0);
   std::swap(permutation[static_cast<size_t>(a)], permutation[static_cast<size_t>(b)]);
   Instruction* transpose = rewriter.Transpose(x, permutation);
   if (x->shape().has_layout()) {
@@ -123,13 +123,13 @@ Arrays ScanAlongLast(Arrays xs, const TreeScan& scan, Rewriter& rewriter) {
   const Arrays before = TotalsBefore(inside, one_each, scan, rewriter);
   Arrays operands = inside;
   std::vector<int64_t> dimensions(static_cast<size_t>(whole[0].rank()));
-  std::iota(dimensions.begin(), dimensions.end(), 0);
+  absl::c_iota(dimensions, 0);
   for (size_t k = 0; k < xs.size(); ++k) {
     operands.push_back(rewriter.Broadcast(before[k], split[k].dims(), dimensions));
     operands.back()->set_shape(split[k]);
   }
   DimVec all(static_cast<size_t>(split[0].rank()));
-  std::iota(all.begin(), all.end(), 0);
+  absl::c_iota(all, 0);
   Arrays results;
   for (size_t k = 0; k < xs.size(); ++k) {
     Instruction* combined = rewriter.OpWithShape(

@@ -24,16 +24,14 @@ namespace hlo {
 struct TriangularSolveExpanderOptions {
   IntIn<1> block_size{128};
 
-  static auto Fields() {
-    return std::tuple{Optional("block_size", &TriangularSolveExpanderOptions::block_size)};
-  }
+  HLO_OPTIONS(TriangularSolveExpanderOptions, block_size)
 };
 
-class TriangularSolveExpander final : public OutliningExpander {
+class TriangularSolveExpander final
+    : public WithOptions<OutliningExpander, TriangularSolveExpanderOptions> {
  public:
-  using Options = TriangularSolveExpanderOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit TriangularSolveExpander(Options options = {}) : options_(options) {}
 
  protected:
   Opcode Root() const override { return Opcode::kTriangularSolve; }
@@ -42,9 +40,6 @@ class TriangularSolveExpander final : public OutliningExpander {
   absl::StatusOr<Instruction*> Build(const Instruction& solve,
                                      const std::vector<Instruction*>& operands,
                                      Builder& builder) const override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

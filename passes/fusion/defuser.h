@@ -22,14 +22,10 @@ struct DefuserOptions {
   static auto Fields() { return std::tuple{Optional("target", &DefuserOptions::target)}; }
 };
 
-class Defuser final : public Pass {
+class Defuser final : public WithOptions<Pass, DefuserOptions> {
  public:
-  using Options = DefuserOptions;
-  explicit Defuser(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -103,8 +103,7 @@ void ReadFrom(Instruction* x, bool was_tuple, Instruction* fusion, int64_t first
     return;
   }
   Computation& computation = *fusion->parent();
-  Builder builder(&computation);
-  builder.set_origin(x);
+  Builder builder(&computation, x);
   Instruction* const element = builder.GetTupleElement(fusion, first);
   for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, element);
   if (x->is_root()) computation.set_root(element);

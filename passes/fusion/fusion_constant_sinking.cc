@@ -1,7 +1,5 @@
 #include "passes/fusion/fusion_constant_sinking.h"
 
-#include <algorithm>
-
 #include "passes/util/plain_fusion.h"
 
 namespace hlo {
@@ -34,7 +32,7 @@ absl::StatusOr<bool> FusionConstantSinking::Run(Module& module, PassContext& con
   bool changed = false;
   // Callers first: what a fusion gets may go on into one inside of it.
   std::vector<Computation*> computations = context.Computations(module, {Opcode::kFusion});
-  std::reverse(computations.begin(), computations.end());
+  absl::c_reverse(computations);
   for (Computation* computation : computations) {
     for (Instruction* fusion : computation->PostOrder()) {
       if (!MaySinkInto(*fusion)) continue;

@@ -1,6 +1,5 @@
 #include "passes/fusion/fusion_questions.h"
 
-#include <algorithm>
 #include <iterator>
 
 #include "lib/analysis/cost.h"
@@ -26,8 +25,7 @@ constexpr Opcode kReadsEachOnce[] = {Opcode::kBitcast, Opcode::kConcatenate, Opc
 }  // namespace
 
 int TrueRank(Shape shape) {
-  return static_cast<int>(std::count_if(shape.dims().begin(), shape.dims().end(),
-                                        [](int64_t size) { return size != 1; }));
+  return static_cast<int>(absl::c_count_if(shape.dims(), [](int64_t size) { return size != 1; }));
 }
 
 bool IsElementwiseOrConstant(const Instruction& instruction) {
@@ -85,7 +83,7 @@ bool ElementReads::Reuses(const Instruction& user, int i) {
 // On some way to the root of the fusion. That there are several ways does not count.
 bool ElementReads::ReusedInFusion(const Instruction& value) {
   if (const auto it = inside_.find(&value); it != inside_.end()) return it->second;
-  const bool is_reused = std::any_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
+  const bool is_reused = absl::c_any_of(value.uses(), [&](const Use& use) {
     return Reuses(*use.user, use.operand_index) || ReusedInFusion(*use.user);
   });
   if (value.opcode() != Opcode::kParameter) inside_[&value] = is_reused;

@@ -1,7 +1,5 @@
 #include "passes/fusion/fusion_wrapper.h"
 
-#include <algorithm>
-
 #include "passes/fusion/fuse.h"
 
 namespace hlo {
@@ -25,8 +23,9 @@ bool IsLoop(const Instruction& instruction) {
 bool IsRegion(const Computation& computation) {
   static constexpr OpcodeSet kRunsCallees = {Opcode::kCall, Opcode::kWhile, Opcode::kConditional,
                                              Opcode::kAsyncStart};
-  return std::any_of(computation.callers().begin(), computation.callers().end(),
-                     [](const CallSite& site) { return !kRunsCallees.Has(site.caller->opcode()); });
+  return absl::c_any_of(computation.callers(), [](const CallSite& site) {
+    return !kRunsCallees.Has(site.caller->opcode());
+  });
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "passes/fusion/in_place_update.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -72,12 +71,12 @@ Decision KeepsUpdateInPlace(const Instruction& producer, const Instruction& cons
     if (buffer->opcode() != Opcode::kParameter) return Yes();
     buffer = consumer.operand(static_cast<int>(buffer->parameter_number()));
   }
-  const auto uses = std::count_if(consumer.operands().begin(), consumer.operands().end(),
-                                  [&](const Instruction* x) { return x == buffer; });
+  const auto uses =
+      absl::c_count_if(consumer.operands(), [&](const Instruction* x) { return x == buffer; });
   if (uses > 1) return No("`{}` reads what it updates", consumer.name());
   const bool reads_buffer =
-      &producer == buffer || std::any_of(producer.operands().begin(), producer.operands().end(),
-                                         [&](const Instruction* x) { return x == buffer; });
+      &producer == buffer ||
+      absl::c_any_of(producer.operands(), [&](const Instruction* x) { return x == buffer; });
   if (!reads_buffer) return Yes();
   const bool elementwise =
       IsElementwiseOrConstant(producer) || producer.opcode() == Opcode::kBitcast;

@@ -5,7 +5,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
 #include "lib/analysis/reachability.h"
 #include "lib/analysis/region.h"
 #include "lib/support/decision.h"
@@ -69,10 +68,7 @@ class ComputationFuser {
       for (int i : OperandsLatestFirst(*consumer)) {
         Instruction* producer = consumer->operand(i);
         if (!CanBeFused(*producer) || kept_.contains(producer)) continue;
-        if (const Decision decision = ShouldFuse(*consumer, i); !decision) {
-          context_.Missed(*producer, decision.reason());
-          continue;
-        }
+        if (!context_.Allowed(*producer, ShouldFuse(*consumer, i))) continue;
         if (!context_.MayRewrite()) return changed;
         context_.Passed(*producer, "fused into `{}`", consumer->name());
         queue_.push_back(FuseInto(producer, consumer));
@@ -92,7 +88,7 @@ class ComputationFuser {
       const auto it = position_.find(consumer.operand(i));
       return it == position_.end() ? size_t{0} : it->second;
     };
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return at(a) > at(b); });
+    absl::c_stable_sort(order, [&](int a, int b) { return at(a) > at(b); });
     return order;
   }
 
@@ -153,9 +149,9 @@ class ComputationFuser {
         last_place = std::max(last_place, reachability->PlaceOf(user));
       reached_ = reachability->DependentsOf(producer, last_place);
       verdicts_.clear();
-      if (CanBeFused(*producer) &&
-          std::all_of(users.begin(), users.end(),
-                      [&](const Instruction* user) { return FusesOnAllPaths(*producer, *user); }))
+      if (CanBeFused(*producer) && absl::c_all_of(users, [&](const Instruction* user) {
+            return FusesOnAllPaths(*producer, *user);
+          }))
         continue;
       kept_.insert(producer);
     }
@@ -188,8 +184,8 @@ class ComputationFuser {
       return No("it is a constant array");
     if (IsDotIntoAdd(producer, consumer)) return Yes();
     if (producer.opcode() == Opcode::kAdd &&
-        std::any_of(producer.operands().begin(), producer.operands().end(),
-                    [&](const Instruction* x) { return IsDotIntoAdd(*x, producer); }))
+        absl::c_any_of(producer.operands(),
+                       [&](const Instruction* x) { return IsDotIntoAdd(*x, producer); }))
       return No("it becomes an output fusion itself");
     if (!CanBeInLoop(producer)) return No("`{}` is no part of a loop", producer.opcode_text());
     if (IsUnhandyConcatenate(producer) || IsUnhandyConcatenate(consumer))
@@ -275,12 +271,9 @@ class ComputationFuser {
 }  // namespace
 
 absl::StatusOr<bool> InstructionFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
-    changed |= ComputationFuser(*computation, context, options_.may_duplicate).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return ComputationFuser(computation, context, options_.may_duplicate).Run();
+  });
 }
 
 HLO_DEFINE_PASS(InstructionFusion)

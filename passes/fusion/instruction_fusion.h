@@ -25,19 +25,13 @@ namespace hlo {
 struct InstructionFusionOptions {
   bool may_duplicate = true;
 
-  static auto Fields() {
-    return std::tuple{Optional("may_duplicate", &InstructionFusionOptions::may_duplicate)};
-  }
+  HLO_OPTIONS(InstructionFusionOptions, may_duplicate)
 };
 
-class InstructionFusion final : public Pass {
+class InstructionFusion final : public WithOptions<Pass, InstructionFusionOptions> {
  public:
-  using Options = InstructionFusionOptions;
-  explicit InstructionFusion(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

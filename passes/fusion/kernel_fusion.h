@@ -30,20 +30,16 @@ namespace hlo {
 
 struct KernelFusionOptions {
   int64_t max_instructions = 240;  // of a kernel of one loop; half of it where indices are computed
-  static auto Fields() {
-    return std::tuple{Optional("max_instructions", &KernelFusionOptions::max_instructions)};
-  }
+  HLO_OPTIONS(KernelFusionOptions, max_instructions)
 };
 
-class KernelFusion final : public Pass {
+class KernelFusion final : public WithOptions<Pass, KernelFusionOptions> {
  public:
-  using Options = KernelFusionOptions;
-  explicit KernelFusion(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   void set_target(const FusionTarget& target) { target_ = &target; }
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
-  Options options_;
   const FusionTarget* target_ = nullptr;
 };
 

@@ -190,7 +190,7 @@ bool IsIndexVector(const Instruction& concatenate) {
     return use.user->opcode() == Opcode::kGather && use.operand_index == 1 &&
            use.user->attrs<GatherAttrs>().index_vector_dim == joined;
   };
-  return std::all_of(concatenate.uses().begin(), concatenate.uses().end(), reads_indices);
+  return absl::c_all_of(concatenate.uses(), reads_indices);
 }
 
 bool IsCheapToRepeat(const Instruction& instruction) {

@@ -164,9 +164,8 @@ class Recomputation {
   }
 
   static bool DependsOn(const std::vector<Parts>& index, const Loop& loop) {
-    return loop.size > 1 && std::any_of(index.begin(), index.end(), [&](const Parts& parts) {
-             return std::any_of(parts.begin(), parts.end(),
-                                [&](const Part& part) { return part.loop == loop.id; });
+    return loop.size > 1 && absl::c_any_of(index, [&](const Parts& parts) {
+             return absl::c_any_of(parts, [&](const Part& part) { return part.loop == loop.id; });
            });
   }
 
@@ -182,8 +181,7 @@ class Recomputation {
           if (part.loop == loop.id) used.push_back(part);
         }
       }
-      std::sort(used.begin(), used.end(),
-                [](const Part& a, const Part& b) { return a.low < b.low; });
+      absl::c_sort(used, [](const Part& a, const Part& b) { return a.low < b.low; });
       const bool keeps_digits = is_kept && loop.id == loops.back().id && !used.empty();
       int64_t known = keeps_digits ? used[0].low : 1;  // digits below it count as used
       int64_t unused = 1;

@@ -63,7 +63,7 @@ class RowReader {
     views |= view;
     if (i.opcode() == Opcode::kReduce)
       return view == kRow && Read(*i.operand(0), kElement) && Read(*i.operand(1), kOther);
-    return std::all_of(i.operands().begin(), i.operands().end(), [&](const Instruction* operand) {
+    return absl::c_all_of(i.operands(), [&](const Instruction* operand) {
       return Read(*operand, ViewOf(*operand, i, view));
     });
   }
@@ -78,7 +78,7 @@ class RowReader {
     if (keeps_order) return count == result_.rows ? kRow : kOther;  // the only row's scalar
     if (user.opcode() != Opcode::kBroadcast) return kOther;
     const DimVec& dims = user.attrs<BroadcastAttrs>().dimensions;
-    if (!std::is_sorted(dims.begin(), dims.end())) return kOther;
+    if (!absl::c_is_sorted(dims)) return kOther;
     if (count == user.shape().element_count()) return view;
     return view == kElement && count == result_.rows && RepeatsInRows(user) ? kRow : kOther;
   }
@@ -91,7 +91,7 @@ class RowReader {
     int64_t size = 1;
     for (int d = first; d < shape.rank(); ++d) size *= shape.dim(d);
     const DimVec& dims = broadcast.attrs<BroadcastAttrs>().dimensions;
-    return size == result_.row_size && std::all_of(dims.begin(), dims.end(), [&](int64_t d) {
+    return size == result_.row_size && absl::c_all_of(dims, [&](int64_t d) {
              return d < first || shape.dim(static_cast<int>(d)) == 1;
            });
   }
@@ -132,7 +132,7 @@ class RowReader {
 bool ReducesRows(const Instruction& reduce) {
   const auto& dims = reduce.attrs<ReduceAttrs>().dimensions;
   const int64_t first = reduce.operand(0)->shape().rank() - std::ssize(dims);
-  return std::all_of(dims.begin(), dims.end(), [first](int64_t d) { return d >= first; });
+  return absl::c_all_of(dims, [first](int64_t d) { return d >= first; });
 }
 
 int64_t RowSize(const Instruction& reduce) {

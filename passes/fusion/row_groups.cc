@@ -93,8 +93,8 @@ bool MayBeOutputOfRows(const Instruction& value, const Instruction& root, int64_
 bool MovesElements(const std::vector<Instruction*>& instructions) {
   constexpr OpcodeSet kMoves = {Opcode::kTranspose, Opcode::kReverse, Opcode::kConcatenate,
                                 Opcode::kPad, Opcode::kGather};
-  return std::any_of(instructions.begin(), instructions.end(),
-                     [&](const Instruction* i) { return kMoves.Has(i->opcode()); });
+  return absl::c_any_of(instructions,
+                        [&](const Instruction* i) { return kMoves.Has(i->opcode()); });
 }
 
 }  // namespace hlo

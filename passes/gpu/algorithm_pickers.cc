@@ -1,6 +1,5 @@
 #include "passes/gpu/algorithm_pickers.h"
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -15,10 +14,9 @@ absl::Status AddToFile(std::vector<AutotuneEntry> entries, const std::string& pa
   const std::lock_guard<std::mutex> lock(mutex);
   AutotuneResults& results = written[path];
   for (AutotuneEntry& entry : entries) {
-    const auto same =
-        std::find_if(results.entries.begin(), results.entries.end(), [&](const AutotuneEntry& old) {
-          return old.hlo == entry.hlo && old.device == entry.device;
-        });
+    const auto same = absl::c_find_if(results.entries, [&](const AutotuneEntry& old) {
+      return old.hlo == entry.hlo && old.device == entry.device;
+    });
     if (same == results.entries.end()) {
       results.entries.push_back(std::move(entry));
     } else {

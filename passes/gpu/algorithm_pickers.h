@@ -14,14 +14,8 @@ struct AlgorithmPickerOptions {
   bool require_complete_aot_autotune_results = false;
   std::string device;
 
-  static auto Fields() {
-    using O = AlgorithmPickerOptions;
-    return std::tuple{Optional("load_autotune_results_from", &O::load_autotune_results_from),
-                      Optional("dump_autotune_results_to", &O::dump_autotune_results_to),
-                      Optional("require_complete_aot_autotune_results",
-                               &O::require_complete_aot_autotune_results),
-                      Optional("device", &O::device)};
-  }
+  HLO_OPTIONS(AlgorithmPickerOptions, load_autotune_results_from, dump_autotune_results_to,
+              require_complete_aot_autotune_results, device)
 };
 
 // How one kind of calls holds its choice.

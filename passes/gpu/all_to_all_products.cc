@@ -1,7 +1,5 @@
 #include "passes/gpu/all_to_all_products.h"
 
-#include <algorithm>
-
 #include "lib/analysis/device_groups.h"
 #include "lib/support/decision.h"
 #include "lib/types/shape_util.h"
@@ -55,7 +53,7 @@ int64_t DimAfter(const Instruction& move, int64_t dim) {
     return ReshapedDim(move.operand(0)->shape(), move.shape(), dim);
   if (move.opcode() != Opcode::kTranspose) return dim;
   const DimVec& dims = move.attrs<TransposeAttrs>().dimensions;
-  return std::find(dims.begin(), dims.end(), dim) - dims.begin();
+  return absl::c_find(dims, dim) - dims.begin();
 }
 
 // Where dimension `dim` of its result is in the operand; -1: nowhere.
@@ -125,8 +123,7 @@ absl::StatusOr<Instruction*> SumOfParts(const SplitPlan& plan, ExchangedSide exc
   AllToAllAttrs attrs = plan.exchange->attrs<AllToAllAttrs>();
   attrs.dimensions->value = plan.exchanged_dim;
   const int64_t first = NextChannelId(dot.module());
-  Builder builder(dot.parent());
-  builder.set_origin(plan.exchange);
+  Builder builder(dot.parent(), plan.exchange);
   const auto exchange = [&](Instruction* part, int64_t i) {
     if (attrs.channel_id) attrs.channel_id = first + i;
     return builder.OpWithShape(Opcode::kAllToAll, part->shape(), {part}, AttrsPtr::Make(attrs));
@@ -156,10 +153,7 @@ absl::StatusOr<bool> SplitProductOfExchange(Instruction* dot, PassContext& conte
   Instruction* const exchange = moved.source;
   if (exchange->opcode() != Opcode::kAllToAll || !IsReadOnce(*exchange)) return false;
   Decision decision = IsPlainExchange(*exchange);
-  if (!decision) {
-    context.Missed(*exchange, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*exchange, decision)) return false;
   SplitPlan plan = {exchange, dot, exchange->operand(0), 0, *GroupSize(*exchange)};
   plan.exchanged_dim = exchange->attrs<AllToAllAttrs>().dimensions->value;
   for (size_t i = moved.moves.size(); i-- > 0 && plan.exchanged_dim >= 0;)
@@ -169,10 +163,7 @@ absl::StatusOr<bool> SplitProductOfExchange(Instruction* dot, PassContext& conte
   // Parts of what is exchanged are no parts of the operand then.
   if (decision && plan.exchanged_dim == dot->attrs<DotAttrs>().lhs_contracting_dims[0])
     decision = No("it is exchanged along the contracted dimension");
-  if (!decision) {
-    context.Missed(*dot, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*dot, decision)) return false;
   if (!context.MayRewrite()) return false;
   context.Passed(*dot, "{} parts of what it reads are exchanged by themselves", plan.parts);
   context.Count("product-of-exchange");
@@ -191,10 +182,7 @@ absl::StatusOr<bool> SplitExchangeOfProduct(Instruction* exchange, PassContext& 
   Instruction* const dot = moved.source;
   if (dot->opcode() != Opcode::kDot || !IsReadOnce(*dot)) return false;
   Decision decision = IsPlainExchange(*exchange);
-  if (!decision) {
-    context.Missed(*exchange, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*exchange, decision)) return false;
   SplitPlan plan = {exchange, dot, dot->operand(0), 0, *GroupSize(*exchange)};
   plan.exchanged_dim = exchange->attrs<AllToAllAttrs>().dimensions->value;
   for (const Instruction* move : moved.moves) {
@@ -202,10 +190,7 @@ absl::StatusOr<bool> SplitExchangeOfProduct(Instruction* exchange, PassContext& 
   }
   decision = CanSplitProduct(*dot, plan.parts);
   if (decision && plan.exchanged_dim < 0) decision = No("a reshape changes what is exchanged");
-  if (!decision) {
-    context.Missed(*exchange, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*exchange, decision)) return false;
   if (!context.MayRewrite()) return false;
   context.Passed(*exchange, "{} parts of the product are exchanged by themselves", plan.parts);
   context.Count("exchange-of-product");

@@ -22,9 +22,8 @@ class DictionaryParser {
     RETURN_IF_ERROR(Expect('{', "`{`"));
     while (!Take('}')) {
       ASSIGN_OR_RETURN(NamedAttribute attribute, ParseNamed());
-      const bool is_new =
-          std::none_of(attributes.begin(), attributes.end(),
-                       [&](const auto& other) { return other.name == attribute.name; });
+      const bool is_new = absl::c_none_of(
+          attributes, [&](const auto& other) { return other.name == attribute.name; });
       if (!is_new) return Error(attribute.loc, "`{}` stands twice", attribute.name);
       attributes.push_back(std::move(attribute));
       if (!Take(',') && Next() != '}') return Wrong("`,` or `}`");

@@ -90,13 +90,13 @@ struct WireMessage {
 };
 
 const WireField* FieldNumbered(std::span<const WireField> fields, int number) {
-  const auto at = std::find_if(fields.begin(), fields.end(),
-                               [&](const WireField& field) { return field.number == number; });
+  const auto at =
+      absl::c_find_if(fields, [&](const WireField& field) { return field.number == number; });
   return at == fields.end() ? nullptr : &*at;
 }
 const WireField* FieldNamed(std::span<const WireField> fields, std::string_view name) {
-  const auto at = std::find_if(fields.begin(), fields.end(),
-                               [&](const WireField& field) { return field.name == name; });
+  const auto at =
+      absl::c_find_if(fields, [&](const WireField& field) { return field.name == name; });
   return at == fields.end() ? nullptr : &*at;
 }
 

@@ -90,7 +90,7 @@ std::string ToText(const ConvGraph& graph) {
 absl::StatusOr<ConvGraph> ParseConvGraph(std::string_view text) {
   ConvGraph graph;
   const auto is_made = [&graph](int64_t number) {
-    return std::any_of(graph.begin(), graph.end(), [number](const ConvGraphOp& op) {
+    return absl::c_any_of(graph, [number](const ConvGraphOp& op) {
       return op.number == number && op.step != ConvGraphStep::kAmax;
     });
   };
@@ -100,8 +100,8 @@ absl::StatusOr<ConvGraph> ParseConvGraph(std::string_view text) {
     ASSIGN_OR_RETURN(ConvGraphOp op, ParseOp(*one));
     if ((op.step == ConvGraphStep::kConv) != graph.empty())
       return Error("a graph begins with its only `conv`, found `{}`", *one);
-    if (std::any_of(graph.begin(), graph.end(),
-                    [&op](const ConvGraphOp& other) { return other.number == op.number; }))
+    if (absl::c_any_of(graph,
+                       [&op](const ConvGraphOp& other) { return other.number == op.number; }))
       return Error("{} is the number of two operations", op.number);
     for (const int64_t read : op.reads) {
       if (!is_made(read)) return Error("`{}` reads {}, which is not made before it", *one, read);

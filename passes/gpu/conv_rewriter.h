@@ -31,26 +31,18 @@ struct ConvRewriterOptions {
   CudaCapability compute_capability;
   DnnVersion dnn_version;
 
-  static auto Fields() {
-    using O = ConvRewriterOptions;
-    return std::tuple{Optional("compute_capability", &O::compute_capability),
-                      Optional("dnn_version", &O::dnn_version)};
-  }
+  HLO_OPTIONS(ConvRewriterOptions, compute_capability, dnn_version)
 };
 
-class ConvRewriter final : public ExpanderPass {
+class ConvRewriter final : public WithOptions<ExpanderPass, ConvRewriterOptions> {
  public:
-  using Options = ConvRewriterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ConvRewriter(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* convolution, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -84,8 +84,7 @@ void SetOutputs(Instruction* fusion, const std::vector<Instruction*>& outputs) {
   if (was_tuple) body.RemoveUnused(old_root);
   fusion->set_shape(body.root()->shape());
   if (was_tuple) return;
-  Builder builder(fusion->parent());
-  builder.set_origin(fusion);
+  Builder builder(fusion);
   Instruction* const first = builder.GetTupleElement(fusion, 0);
   for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, first);
   if (fusion->is_root()) fusion->parent()->set_root(first);
@@ -99,9 +98,7 @@ bool FuseCopies(Instruction* fusion, PassContext& context) {
   for (Instruction* user : fusion->users()) {
     Instruction* const copy = FusibleCopy(user, *fusion);
     if (copy == nullptr) continue;
-    if (Decision fits = FitInOneKernel(*fusion, *copy); !fits) {
-      context.Missed(*copy, fits.reason());
-    } else if (context.MayRewrite()) {
+    if (context.Allowed(*copy, FitInOneKernel(*fusion, *copy)) && context.MayRewrite()) {
       context.Passed(*copy, "`{}` writes it, too", fusion->name());
       copies.push_back(copy);
     }
@@ -113,8 +110,7 @@ bool FuseCopies(Instruction* fusion, PassContext& context) {
   SetOutputs(fusion, outputs);
   for (size_t i = 0; i < copies.size(); ++i) {
     Computation& computation = *fusion->parent();
-    Builder builder(&computation);
-    builder.set_origin(copies[i]);
+    Builder builder(&computation, copies[i]);
     Instruction* const copied = copies[i]->operand(0);
     computation.Replace(copies[i],
                         builder.GetTupleElement(fusion, first + static_cast<int64_t>(i)));

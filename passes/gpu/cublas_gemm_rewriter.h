@@ -63,26 +63,15 @@ struct CublasGemmRewriterOptions {
   CudaCapability compute_capability;
   OneOf<"non_fp8", "fp8"> dtype;
 
-  static auto Fields() {
-    using O = CublasGemmRewriterOptions;
-    return std::tuple{Optional("enable_cublaslt", &O::enable_cublaslt),
-                      Optional("gemm_rewrite_size_threshold", &O::gemm_rewrite_size_threshold),
-                      Optional("allow_excess_precision", &O::allow_excess_precision),
-                      Optional("bias_mode", &O::bias_mode),
-                      Optional("compute_capability", &O::compute_capability),
-                      Optional("dtype", &O::dtype)};
-  }
+  HLO_OPTIONS(CublasGemmRewriterOptions, enable_cublaslt, gemm_rewrite_size_threshold,
+              allow_excess_precision, bias_mode, compute_capability, dtype)
 };
 
-class CublasGemmRewriter final : public Pass {
+class CublasGemmRewriter final : public WithOptions<Pass, CublasGemmRewriterOptions> {
  public:
-  using Options = CublasGemmRewriterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit CublasGemmRewriter(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -40,19 +40,13 @@ struct CublasPadForGemmsOptions {
   PaddedType datatype;
   IntIn<0, 1 << 20> pad_to_multiple_of;  // 0: as the table says
 
-  static auto Fields() {
-    using O = CublasPadForGemmsOptions;
-    return std::tuple{Optional("compute_capability", &O::compute_capability),
-                      Optional("datatype", &O::datatype),
-                      Optional("pad_to_multiple_of", &O::pad_to_multiple_of)};
-  }
+  HLO_OPTIONS(CublasPadForGemmsOptions, compute_capability, datatype, pad_to_multiple_of)
 };
 
-class CublasPadForGemms final : public ExpanderPass {
+class CublasPadForGemms final : public WithOptions<ExpanderPass, CublasPadForGemmsOptions> {
  public:
-  using Options = CublasPadForGemmsOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kExceptSpecials;
-  explicit CublasPadForGemms(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kDot}; }
@@ -62,8 +56,6 @@ class CublasPadForGemms final : public ExpanderPass {
  private:
   // The multiple for operands of this type; 0: none.
   int64_t MultipleFor(ElementType type) const;
-
-  Options options_;
 };
 
 }  // namespace hlo

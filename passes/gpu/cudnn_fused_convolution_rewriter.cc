@@ -340,8 +340,7 @@ absl::StatusOr<bool> ConvFuser::Run() {
   for (const StepRow& row : kSteps) {
     for (Instruction* root : computation_.PostOrder()) {
       if (root->is_dead() || root->opcode() != row.root) continue;
-      Rewriter b(&computation_, context_);
-      b.set_origin(root);
+      Rewriter b(&computation_, context_, root);
       const uint32_t first_new = root->module().id_limit();
       ASSIGN_OR_RETURN(Instruction* const with, (this->*row.step)(root, b));
       RETURN_IF_ERROR(b.status());

@@ -37,24 +37,16 @@ struct CudnnFusedConvolutionRewriterOptions {
   DnnVersion dnn_version;
   DnnVersion toolkit_version = {12, 0, 0};
 
-  static auto Fields() {
-    using O = CudnnFusedConvolutionRewriterOptions;
-    return std::tuple{Optional("compute_capability", &O::compute_capability),
-                      Optional("use_runtime_fusion", &O::use_runtime_fusion),
-                      Optional("dnn_version", &O::dnn_version),
-                      Optional("toolkit_version", &O::toolkit_version)};
-  }
+  HLO_OPTIONS(CudnnFusedConvolutionRewriterOptions, compute_capability, use_runtime_fusion,
+              dnn_version, toolkit_version)
 };
 
-class CudnnFusedConvolutionRewriter final : public Pass {
+class CudnnFusedConvolutionRewriter final
+    : public WithOptions<Pass, CudnnFusedConvolutionRewriterOptions> {
  public:
-  using Options = CudnnFusedConvolutionRewriterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit CudnnFusedConvolutionRewriter(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

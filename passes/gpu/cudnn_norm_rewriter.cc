@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/analysis/call_graph.h"
 #include "lib/support/decision.h"
+#include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 #include "passes/gpu/layer_norm_gradient.h"
 #include "passes/gpu/layer_norm_pattern.h"
@@ -21,10 +21,6 @@ constexpr int kAmpereNorms = 8, kHopperNorms = 9;
 constexpr int64_t kBlocksOfAmpere = 32 * 128, kBlocksOfHopper = 32 * 144;
 // Arrays of the library have this many dimensions at least.
 constexpr size_t kLeastRank = 4;
-
-bool LiesRowMajor(const Instruction& x) {
-  return x.shape().WithMissingLayoutsFilled().layout().IsRowMajor();
-}
 
 ElementType ValueType(const Instruction& x) { return x.shape().element_type(); }
 
@@ -115,7 +111,7 @@ class NormRewriter {
       return No("`{}` has no features, or not always as many", norm.x->name());
     for (const Instruction* x :
          std::array<const Instruction*, 4>{norm.x, norm.scale, norm.bias, &y}) {
-      if (!LiesRowMajor(*x)) return No("`{}` is not row-major", x->name());
+      if (!LiesRowMajor(x->shape())) return No("`{}` is not row-major", x->name());
       if (!IsNormType(ValueType(*x))) return No("the library has no {}", Text(ValueType(*x)));
     }
     if (ValueType(y) != ValueType(*norm.x))
@@ -131,14 +127,10 @@ class NormRewriter {
   absl::Status Rewrite(Instruction* y, LayerNorm& norm) {
     y = InType(y, ValueType(*norm.x));
     TakeConversions(norm.scale, norm.bias);
-    if (const Decision may = MayRewriteNorm(*y, norm); !may) {
-      context_.Missed(*y, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*y, MayRewriteNorm(*y, norm))) return absl::OkStatus();
     if (!context_.MayRewrite()) return absl::OkStatus();
     Instruction* const cube = CubeOf(norm);
-    Rewriter b(&computation_, context_);
-    b.set_origin(y);
+    Rewriter b(&computation_, context_, y);
     const uint32_t first_new = y->module().id_limit();
     const Order order = OrderOf(norm.x->shape(), norm.dims);
     Instruction* const x = InOrder(norm.x, order, b);
@@ -185,10 +177,7 @@ class NormRewriter {
       if (divide->opcode() != Opcode::kDivide || divide->operand(0) != norm.factor ||
           !IsVarianceAndEpsilon(norm, divide->operand(1)))
         continue;
-      if (const Decision may = MayYieldStatistics(norm, divide); may)
-        return divide;
-      else
-        context_.Missed(*divide, may.reason());
+      if (context_.Allowed(*divide, MayYieldStatistics(norm, divide))) return divide;
     }
     return nullptr;
   }
@@ -227,9 +216,10 @@ class NormRewriter {
     if (gradient.dbias != nullptr) results.push_back(gradient.dbias);
     for (const Instruction* x : results) {
       if (x->has_control_edges()) return No("`{}` has control edges", x->name());
-      if (!LiesRowMajor(*x)) return No("`{}` is not row-major", x->name());
+      if (!LiesRowMajor(x->shape())) return No("`{}` is not row-major", x->name());
     }
-    if (!LiesRowMajor(*gradient.dy)) return No("`{}` is not row-major", gradient.dy->name());
+    if (!LiesRowMajor(gradient.dy->shape()))
+      return No("`{}` is not row-major", gradient.dy->name());
     const ElementType type = ValueType(*norm.x);
     if (ValueType(dx) != type)
       return No("it is of {}, `{}` of {}", Text(ValueType(dx)), norm.x->name(), Text(type));
@@ -253,13 +243,9 @@ class NormRewriter {
       context_.Missed(*gradient.dbias, "what is normalised is computed of it");
       gradient.dbias = nullptr;
     }
-    if (const Decision may = MayRewriteGradient(*dx, gradient); !may) {
-      context_.Missed(*dx, may.reason());
-      return absl::OkStatus();
-    }
+    if (!context_.Allowed(*dx, MayRewriteGradient(*dx, gradient))) return absl::OkStatus();
     if (!context_.MayRewrite()) return absl::OkStatus();
-    Rewriter b(&computation_, context_);
-    b.set_origin(dx);
+    Rewriter b(&computation_, context_, dx);
     const uint32_t first_new = dx->module().id_limit();
     const Order order = {norm.order, 0};
     Instruction *const x = norm.call->operand(0), *const scale = norm.call->operand(1);
@@ -356,14 +342,9 @@ absl::StatusOr<bool> CudnnNormRewriter::Run(Module& module, PassContext& context
   const int64_t blocks = generation == kAmpereNorms   ? kBlocksOfAmpere
                          : generation == kHopperNorms ? kBlocksOfHopper
                                                       : 0;
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kRsqrt})) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
-    ASSIGN_OR_RETURN(const bool computation_changed,
-                     NormRewriter(*computation, blocks, context).Run());
-    changed |= computation_changed;
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return NormRewriter(computation, blocks, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(CudnnNormRewriter)

@@ -30,21 +30,14 @@ namespace hlo {
 struct CudnnNormRewriterOptions {
   CudaCapability compute_capability;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("compute_capability", &CudnnNormRewriterOptions::compute_capability)};
-  }
+  HLO_OPTIONS(CudnnNormRewriterOptions, compute_capability)
 };
 
-class CudnnNormRewriter final : public Pass {
+class CudnnNormRewriter final : public WithOptions<Pass, CudnnNormRewriterOptions> {
  public:
-  using Options = CudnnNormRewriterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit CudnnNormRewriter(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

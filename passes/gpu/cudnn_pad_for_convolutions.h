@@ -31,25 +31,19 @@ namespace hlo {
 struct CudnnPadForConvolutionsOptions {
   CudaCapability compute_capability;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("compute_capability", &CudnnPadForConvolutionsOptions::compute_capability)};
-  }
+  HLO_OPTIONS(CudnnPadForConvolutionsOptions, compute_capability)
 };
 
-class CudnnPadForConvolutions final : public ExpanderPass {
+class CudnnPadForConvolutions final
+    : public WithOptions<ExpanderPass, CudnnPadForConvolutionsOptions> {
  public:
-  using Options = CudnnPadForConvolutionsOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kExceptSpecials;  // 0 times infinity
-  explicit CudnnPadForConvolutions(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kCustomCall}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* call, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

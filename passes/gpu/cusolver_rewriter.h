@@ -22,23 +22,17 @@ namespace hlo {
 struct CusolverRewriterOptions {
   IntIn<0, int64_t{1} << 40> workspace;  // elements; 0: as many as a matrix has
 
-  static auto Fields() {
-    return std::tuple{Optional("workspace", &CusolverRewriterOptions::workspace)};
-  }
+  HLO_OPTIONS(CusolverRewriterOptions, workspace)
 };
 
-class CusolverRewriter final : public ExpanderPass {
+class CusolverRewriter final : public WithOptions<ExpanderPass, CusolverRewriterOptions> {
  public:
-  using Options = CusolverRewriterOptions;
-  explicit CusolverRewriter(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kCholesky}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* cholesky, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

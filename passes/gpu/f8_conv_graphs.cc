@@ -1,7 +1,5 @@
 #include "passes/gpu/f8_conv_graphs.h"
 
-#include <algorithm>
-
 #include "lib/analysis/reachability.h"
 #include "lib/ir/custom_call.h"
 #include "lib/match/pattern.h"
@@ -99,8 +97,7 @@ class ConvGraphBuilder {
   }
 
   ConvGraphOp& Current() {
-    return *std::find_if(graph_.begin(), graph_.end(),
-                         [this](const ConvGraphOp& op) { return op.number == number_; });
+    return *absl::c_find_if(graph_, [this](const ConvGraphOp& op) { return op.number == number_; });
   }
 
   // Of an input, taken after the convolution; it has the number of `like`, which is in no graph.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/analysis/call_graph.h"
 #include "lib/analysis/cost.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_questions.h"
@@ -105,14 +104,10 @@ void MergeIntoReaders(Instruction* loop) {
 
 absl::StatusOr<bool> FusionMerger::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kFusion})) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
+  for (Computation* computation : context.ControlFlowComputations(module)) {
     for (Instruction* loop : computation->PostOrder()) {
       if (!IsLoopReader(*loop) || !loop->has_uses()) continue;
-      if (const Decision worth = IsWorthIt(*loop, options_.max_bytes_ratio); !worth) {
-        context.Missed(*loop, worth.reason());
-        continue;
-      }
+      if (!context.Allowed(*loop, IsWorthIt(*loop, options_.max_bytes_ratio))) continue;
       if (!context.MayRewrite()) return changed;
       context.Passed(*loop, "merged into its {} readers", loop->users().size());
       context.Count("merged");

@@ -26,19 +26,13 @@ namespace hlo {
 struct FusionMergerOptions {
   NotNegative max_bytes_ratio = {1.1};
 
-  static auto Fields() {
-    return std::tuple{Optional("max_bytes_ratio", &FusionMergerOptions::max_bytes_ratio)};
-  }
+  HLO_OPTIONS(FusionMergerOptions, max_bytes_ratio)
 };
 
-class FusionMerger final : public Pass {
+class FusionMerger final : public WithOptions<Pass, FusionMergerOptions> {
  public:
-  using Options = FusionMergerOptions;
-  explicit FusionMerger(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -19,14 +19,10 @@
 
 namespace hlo {
 
-class GemmAlgorithmPicker final : public Pass {
+class GemmAlgorithmPicker final : public WithOptions<Pass, AlgorithmPickerOptions> {
  public:
-  using Options = AlgorithmPickerOptions;
-  explicit GemmAlgorithmPicker(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -58,10 +58,7 @@ absl::StatusOr<bool> GemmBroadcastFoldingRewriter::RunOnComputation(Computation&
           side == 0 ? dims.lhs_contracting_dimensions : dims.rhs_contracting_dimensions;
       const size_t others =
           (side == 0 ? dims.rhs_batch_dimensions : dims.lhs_batch_dimensions).size();
-      if (const Decision may = MakesBatches(*broadcast, batch, contracting, others); !may) {
-        context.Missed(*gemm, may.reason());
-        continue;
-      }
+      if (!context.Allowed(*gemm, MakesBatches(*broadcast, batch, contracting, others))) continue;
       if (!context.MayRewrite()) return changed;
       context.Passed(*gemm, "reads `{}` for all batches", broadcast->operand(0)->name());
       context.Count("folded");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/ir/entry_info.h"
 #include "passes/gpu/bias_constants.h"
 #include "passes/gpu/f8_products.h"
 #include "passes/gpu/library_calls.h"
@@ -48,10 +49,8 @@ bool IsNarrowGemm(const Instruction& gemm) {
 bool MayBeOverwritten(const Instruction& x) {
   if (x.use_count() != 1 || x.is_root()) return false;
   if (x.opcode() != Opcode::kParameter) return true;
-  if (!x.parent()->is_entry()) return false;
-  return absl::c_any_of(x.module().config().aliases, [&](const InputOutputAlias& alias) {
-    return alias.parameter == x.parameter_number() && alias.parameter_index.empty();
-  });
+  return x.parent()->is_entry() &&
+         AliasOfParameter(x.module(), x.parameter_number(), {}) != nullptr;
 }
 
 ProductView::ProductView(Instruction* value) : view_(value) {

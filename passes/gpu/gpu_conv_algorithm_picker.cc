@@ -78,8 +78,7 @@ class ConvChooser final : public AlgorithmChooser {
       return true;
     }
     Computation& computation = *call->parent();
-    Rewriter b(&computation, context);
-    b.set_origin(call);
+    Rewriter b(&computation, context, call);
     const uint32_t first_new = call->module().id_limit();
     Instruction* const with = computation.AddClone(*call, with_scratch, call->operand_vector());
     with->mutable_extras().backend_config = std::move(text);

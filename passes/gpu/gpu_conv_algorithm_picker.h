@@ -14,14 +14,10 @@
 
 namespace hlo {
 
-class GpuConvAlgorithmPicker final : public Pass {
+class GpuConvAlgorithmPicker final : public WithOptions<Pass, AlgorithmPickerOptions> {
  public:
-  using Options = AlgorithmPickerOptions;
-  explicit GpuConvAlgorithmPicker(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

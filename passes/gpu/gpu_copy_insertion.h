@@ -18,14 +18,10 @@
 
 namespace hlo {
 
-class GpuCopyInsertion final : public Pass {
+class GpuCopyInsertion final : public WithOptions<Pass, CopyInsertionOptions> {
  public:
-  using Options = CopyInsertionOptions;
-  explicit GpuCopyInsertion(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

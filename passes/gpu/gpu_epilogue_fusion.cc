@@ -22,8 +22,8 @@ bool IsStaticProduct(const Instruction& instruction) {
     return value->shape().IsArray() && !value->shape().has_dynamic_dims();
   };
   return IsProduct(instruction.opcode()) && is_static(&instruction) &&
-         std::all_of(instruction.operands().begin(), instruction.operands().end(), is_static) &&
-         !instruction.HasSideEffect() && !instruction.has_control_edges();
+         absl::c_all_of(instruction.operands(), is_static) && !instruction.HasSideEffect() &&
+         !instruction.has_control_edges();
 }
 
 bool IsLeftToLibrary(const Instruction& product) {
@@ -148,11 +148,9 @@ class EpilogueFuser {
 }  // namespace
 
 absl::StatusOr<bool> GpuEpilogueFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    changed |= EpilogueFuser(*computation, options_, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module), [&](Computation& computation) {
+    return EpilogueFuser(computation, options_, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(GpuEpilogueFusion)

@@ -26,22 +26,13 @@ struct GpuEpilogueFusionOptions {
   int64_t max_instructions = 32;
   int64_t max_costly = 4;
   bool leave_to_library = false;
-  static auto Fields() {
-    using O = GpuEpilogueFusionOptions;
-    return std::tuple{Optional("max_instructions", &O::max_instructions),
-                      Optional("max_costly", &O::max_costly),
-                      Optional("leave_to_library", &O::leave_to_library)};
-  }
+  HLO_OPTIONS(GpuEpilogueFusionOptions, max_instructions, max_costly, leave_to_library)
 };
 
-class GpuEpilogueFusion final : public Pass {
+class GpuEpilogueFusion final : public WithOptions<Pass, GpuEpilogueFusionOptions> {
  public:
-  using Options = GpuEpilogueFusionOptions;
-  explicit GpuEpilogueFusion(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

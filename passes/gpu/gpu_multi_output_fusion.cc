@@ -1,6 +1,5 @@
 #include "passes/gpu/gpu_multi_output_fusion.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -54,8 +53,8 @@ InstructionMap<uint32_t> PathsOf(const std::vector<Instruction*>& order) {
   uint32_t count = 0;
   for (const Instruction* instruction : order) {
     const auto& operands = instruction->operands();
-    const auto end = std::find_if(operands.begin(), operands.end(),
-                                  [&](const Instruction* x) { return !goes_on.Get(x); });
+    const auto end =
+        absl::c_find_if(operands, [&](const Instruction* x) { return !goes_on.Get(x); });
     paths[instruction] = end == operands.end() ? count++ : paths.Get(*end);
     if (end != operands.end()) goes_on[*end] = true;
   }
@@ -128,9 +127,9 @@ class Joiner {
       const Instruction* const reduce = ReduceOf(*instruction);
       if (reduce == nullptr) continue;
       const std::vector<Instruction*> members = MembersFor(*instruction, *reduce);
-      const auto results = std::count_if(
-          members.begin(), members.end(),
-          [&members](const Instruction* member) { return IsUsedOutside(*member, members); });
+      const auto results = absl::c_count_if(members, [&members](const Instruction* member) {
+        return IsUsedOutside(*member, members);
+      });
       if (results < 2 || !context_.MayRewrite()) continue;
       MakeFusion(members, FusionKind::kInput);
       changed = true;
@@ -174,9 +173,9 @@ class Joiner {
   static bool ReadEachOther(const Instruction* loop, const std::vector<Instruction*>& members) {
     const auto reads = [](const Instruction* reader, const Instruction* made) {
       const auto& operands = reader->operands();
-      return std::find(operands.begin(), operands.end(), made) != operands.end();
+      return absl::c_linear_search(operands, made);
     };
-    return std::any_of(members.begin(), members.end(), [&](const Instruction* member) {
+    return absl::c_any_of(members, [&](const Instruction* member) {
       return reads(loop, member) || reads(member, loop);
     });
   }
@@ -243,7 +242,7 @@ class Joiner {
 
   // What others need comes first.
   void Order(std::vector<Instruction*>& members) {
-    std::sort(members.begin(), members.end(), [this](const Instruction* a, const Instruction* b) {
+    absl::c_sort(members, [this](const Instruction* a, const Instruction* b) {
       return number_.Get(a) < number_.Get(b);
     });
   }
@@ -291,7 +290,7 @@ class Joiner {
 
   void TryAdd(Instruction* next, std::vector<Instruction*>& members) {
     if (std::ssize(members) >= options_.max_members || joint_.contains(next) ||
-        std::find(members.begin(), members.end(), next) != members.end())
+        absl::c_linear_search(members, next))
       return;
     members.push_back(next);
     if (OperandsOf(members).size() > kMostOperands || ReadsReduction(members) ||
@@ -301,18 +300,16 @@ class Joiner {
 
   // Whether one reads the result of a reduction among them, which each element would compute again.
   static bool ReadsReduction(const std::vector<Instruction*>& members) {
-    return std::any_of(members.begin(), members.end(), [&](const Instruction* member) {
-      return std::any_of(member->operands().begin(), member->operands().end(),
-                         [&](const Instruction* operand) {
-                           return Contains(members, operand) && ReduceOf(*operand) != nullptr;
-                         });
+    return absl::c_any_of(members, [&](const Instruction* member) {
+      return absl::c_any_of(member->operands(), [&](const Instruction* operand) {
+        return Contains(members, operand) && ReduceOf(*operand) != nullptr;
+      });
     });
   }
 
   static bool IsUsedOutside(const Instruction& member, const std::vector<Instruction*>& members) {
-    return member.is_root() ||
-           std::any_of(member.uses().begin(), member.uses().end(), [&members](const Use& use) {
-             return std::find(members.begin(), members.end(), use.user) == members.end();
+    return member.is_root() || absl::c_any_of(member.uses(), [&members](const Use& use) {
+             return !absl::c_linear_search(members, use.user);
            });
   }
 
@@ -321,7 +318,7 @@ class Joiner {
     for (const Instruction* member : members) {
       for (Instruction* operand : member->operands()) {
         const auto is_in = [operand](const std::vector<Instruction*>& list) {
-          return std::find(list.begin(), list.end(), operand) != list.end();
+          return absl::c_linear_search(list, operand);
         };
         if (!is_in(members) && !is_in(operands)) operands.push_back(operand);
       }
@@ -356,11 +353,9 @@ class Joiner {
 }  // namespace
 
 absl::StatusOr<bool> GpuMultiOutputFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    changed |= Joiner(*computation, options_, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module), [&](Computation& computation) {
+    return Joiner(computation, options_, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(GpuMultiOutputFusion)

@@ -24,19 +24,13 @@ namespace hlo {
 
 struct GpuMultiOutputFusionOptions {
   int64_t max_members = 8;
-  static auto Fields() {
-    return std::tuple{Optional("max_members", &GpuMultiOutputFusionOptions::max_members)};
-  }
+  HLO_OPTIONS(GpuMultiOutputFusionOptions, max_members)
 };
 
-class GpuMultiOutputFusion final : public Pass {
+class GpuMultiOutputFusion final : public WithOptions<Pass, GpuMultiOutputFusionOptions> {
  public:
-  using Options = GpuMultiOutputFusionOptions;
-  explicit GpuMultiOutputFusion(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

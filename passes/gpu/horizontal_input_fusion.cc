@@ -1,9 +1,6 @@
 #include "passes/gpu/horizontal_input_fusion.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
 #include "passes/gpu/shared_kernels.h"
 
 namespace hlo {
@@ -52,8 +49,8 @@ class InputFuser {
       const Shape reduced = ReducedBy(x);
       return std::tuple(reduced.rank(), reduced.dims(), BodySize(x), x.id());
     };
-    std::sort(found.begin(), found.end(),
-              [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
+    absl::c_sort(found,
+                 [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
     return found;
   }
 
@@ -84,12 +81,9 @@ class InputFuser {
 }  // namespace
 
 absl::StatusOr<bool> HorizontalInputFusion::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= InputFuser(*computation, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return InputFuser(computation, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(HorizontalInputFusion)

@@ -1,10 +1,8 @@
 #include "passes/gpu/horizontal_loop_fusion.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/call_graph.h"
+#include "lib/types/memory_order.h"
 #include "passes/gpu/shared_kernels.h"
 #include "passes/layout/sub_byte_size_setter.h"
 #include "passes/rewrite.h"
@@ -32,14 +30,10 @@ Shape FirstOutput(const Instruction& loop) { return OutputsOf(loop)[0]->shape();
 ElementType TypeOf(const Instruction& loop) { return FirstOutput(loop).element_type(); }
 size_t OutputCount(const Instruction& loop) { return OutputsOf(loop).size(); }
 
-bool IsRowMajor(Shape shape) {
-  return !shape.IsArray() || !shape.has_layout() || shape.layout().IsRowMajor();
-}
-
 bool HasRowMajorLayoutsOnly(const Instruction& loop) {
-  if (!loop.IsFusion()) return IsRowMajor(loop.shape());
+  if (!loop.IsFusion()) return LiesRowMajor(loop.shape());
   return absl::c_all_of(loop.fused_computation()->instruction_vector(),
-                        [](const Instruction* i) { return IsRowMajor(i->shape()); });
+                        [](const Instruction* i) { return LiesRowMajor(i->shape()); });
 }
 
 // A loop, and nothing that stands in the way of being one of several.
@@ -164,7 +158,7 @@ class LoopFuser {
 
   bool Run() {
     std::vector<Instruction*> readers = computation_.PostOrder();
-    if (is_older_) std::reverse(readers.begin(), readers.end());
+    if (is_older_) absl::c_reverse(readers);
     bool changed = false;
     while (!readers.empty()) {
       Instruction* const reader = readers.back();
@@ -210,17 +204,13 @@ class LoopFuser {
     }
     if (all.size() < 2) return {};
     for (Instruction* loop : all) {
-      if (const Decision worth = IsWorthIt(*loop, reader, form, all)) {
-        candidates.push_back(loop);
-      } else {
-        context_.Missed(*loop, worth.reason());
-      }
+      if (context_.Allowed(*loop, IsWorthIt(*loop, reader, form, all))) candidates.push_back(loop);
     }
     const auto key = [](const Instruction& x) {
       return std::tuple(TypeOf(x), OutputCount(x), BodySize(x), FirstOutput(x).element_count());
     };
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
+    absl::c_stable_sort(
+        candidates, [&](const Instruction* a, const Instruction* b) { return key(*a) < key(*b); });
     return candidates;
   }
 
@@ -279,8 +269,7 @@ class LoopFuser {
 
   void ReplaceByElements(Instruction* old, Instruction* fusion, int64_t& next, const Form& form) {
     const uint32_t first_new = computation_.module().id_limit();
-    Builder builder(&computation_);
-    builder.set_origin(old);
+    Builder builder(&computation_, old);
     std::vector<Instruction*> values;
     for (const Instruction* output : OutputsOf(*old)) {
       Instruction* const element = builder.GetTupleElement(fusion, next++);
@@ -303,8 +292,7 @@ class LoopFuser {
 
 absl::StatusOr<bool> HorizontalLoopFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
+  for (Computation* computation : context.ControlFlowComputations(module)) {
     if (options_.only_entry_computation && !computation->is_entry()) continue;
     changed |= LoopFuser(*computation, options_, is_older_, context).Run();
   }
@@ -319,12 +307,6 @@ MadePass MakeHorizontalLoopFusion(const OptionTexts& options, std::string_view n
   if (name == "gpu_horizontal_fusion") static_cast<HorizontalLoopFusion&>(*pass).set_older();
   return pass;
 }
-std::vector<OptionInfo> OptionsOfHorizontalLoopFusion() {
-  return internal::OptionsOf<HorizontalLoopFusion>();
-}
-RuleSafety SafetyOfHorizontalLoopFusion() { return internal::SafetyOf<HorizontalLoopFusion>(); }
-AnalysisSet PreservedByHorizontalLoopFusion() {
-  return internal::PreservedBy<HorizontalLoopFusion>();
-}
+HLO_DEFINE_PASS_FACTS(HorizontalLoopFusion)
 
 }  // namespace hlo

@@ -35,22 +35,16 @@ struct HorizontalLoopFusionOptions {
   std::string prefix;  // of the names of new fusions and their computations
   bool only_entry_computation = false;
 
-  static auto Fields() {
-    using O = HorizontalLoopFusionOptions;
-    return std::tuple{Optional("prefix", &O::prefix),
-                      Optional("only_entry_computation", &O::only_entry_computation)};
-  }
+  HLO_OPTIONS(HorizontalLoopFusionOptions, prefix, only_entry_computation)
 };
 
-class HorizontalLoopFusion final : public Pass {
+class HorizontalLoopFusion final : public WithOptions<Pass, HorizontalLoopFusionOptions> {
  public:
-  using Options = HorizontalLoopFusionOptions;
-  explicit HorizontalLoopFusion(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   void set_older() { is_older_ = true; }
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
-  Options options_;
   bool is_older_ = false;
 };
 

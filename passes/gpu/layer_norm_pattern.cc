@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "lib/types/memory_order.h"
+
 namespace hlo {
 namespace {
 
@@ -13,9 +15,8 @@ bool IsNormReshape(const Instruction& x) {
   if (!from.IsArray() || SizesAboveOne(from) != SizesAboveOne(x.shape())) return false;
   if (x.opcode() == Opcode::kReshape) return true;
   // A bitcast of other layouts moves elements.
-  return from.element_type() == x.shape().element_type() &&
-         from.WithMissingLayoutsFilled().layout().IsRowMajor() &&
-         x.shape().WithMissingLayoutsFilled().layout().IsRowMajor();
+  return from.element_type() == x.shape().element_type() && LiesRowMajor(from) &&
+         LiesRowMajor(x.shape());
 }
 
 bool IsNormConvert(const Instruction& x) {

@@ -25,20 +25,14 @@ namespace hlo {
 
 struct LibraryCallExpanderOptions {
   bool keep_ptx = false;
-  static auto Fields() {
-    return std::tuple{Optional("keep_ptx", &LibraryCallExpanderOptions::keep_ptx)};
-  }
+  HLO_OPTIONS(LibraryCallExpanderOptions, keep_ptx)
 };
 
-class LibraryCallExpander final : public Pass {
+class LibraryCallExpander final : public WithOptions<Pass, LibraryCallExpanderOptions> {
  public:
-  using Options = LibraryCallExpanderOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit LibraryCallExpander(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/support/diagnostic.h"
 #include "passes/gpu/library_call_expander.h"
 #include "passes/gpu/library_config.h"
@@ -243,10 +244,8 @@ void ReplaceWithOperands(Instruction* old, Instruction* with, uint32_t first_new
 
 absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module) {
   bool has_calls = false;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* i : computation->instructions())
-      has_calls = has_calls || FindLibraryCall(*i) != nullptr || WhyNoMeaning(*i) != nullptr;
-  }
+  for (const Instruction* i : AllInstructions(module))
+    has_calls = has_calls || FindLibraryCall(*i) != nullptr || WhyNoMeaning(*i) != nullptr;
   if (!has_calls) return nullptr;
   std::unique_ptr<Module> plain = module.Clone();
   PassContext context;

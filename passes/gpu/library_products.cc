@@ -28,9 +28,7 @@ Merged Merge(Shape shape, const DimVec& batch, const DimVec& depth) {
   bool seen[3] = {};
   int last = -1;
   for (int d = shape.rank() - 1; d >= 0; --d) {
-    const auto is_in = [d](const DimVec& list) {
-      return std::find(list.begin(), list.end(), d) != list.end();
-    };
+    const auto is_in = [d](const DimVec& list) { return absl::c_linear_search(list, d); };
     const Group group = is_in(batch) ? Group::kBatch : is_in(depth) ? Group::kDepth : Group::kFree;
     const auto g = static_cast<int>(group);
     if (shape.dim(d) != 1) {
@@ -101,8 +99,7 @@ bool TakesAlgorithm(const DotAttrs& attrs, ElementType factor, bool& may_cut) {
 }  // namespace
 
 bool MayCut(const PrecisionConfig& precision) {
-  return std::all_of(precision.values.begin(), precision.values.end(),
-                     [](Precision p) { return p == Precision::kDefault; });
+  return absl::c_all_of(precision.values, [](Precision p) { return p == Precision::kDefault; });
 }
 
 std::optional<LibraryProduct> AsLibraryProduct(const Instruction& dot) {

@@ -1,12 +1,10 @@
 #include "passes/gpu/merged_batches.h"
 
-#include <algorithm>
-
 namespace hlo {
 namespace {
 
 int64_t PlaceOf(const DimVec& order, int64_t dim) {
-  return std::find(order.begin(), order.end(), dim) - order.begin();
+  return absl::c_find(order, dim) - order.begin();
 }
 
 // `dims` with the one after `place` taken into it.

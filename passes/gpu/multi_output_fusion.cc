@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/analysis/call_graph.h"
 #include "lib/analysis/reachability.h"
 #include "passes/cpu/cpu_multi_output_fusion.h"
 #include "passes/fusion/fusion_questions.h"
@@ -123,8 +122,7 @@ class SiblingFuser {
     for (size_t i = 0; i < readers.size(); ++i) {
       if (!readers[i]->IsFusion()) continue;
       for (size_t j = i + 1; j < std::min(readers.size(), i + kMostTried);) {
-        if (const Decision may = MayJoin(value, *readers[i], *readers[j]); !may) {
-          context_.Missed(*readers[j], may.reason());
+        if (!context_.Allowed(*readers[j], MayJoin(value, *readers[i], *readers[j]))) {
           ++j;
           continue;
         }
@@ -151,10 +149,7 @@ class SiblingFuser {
     const std::vector<Instruction*> readers = value->users();
     if (readers.size() == 1 && !HasSeveralOutputs(*readers[0])) return false;
     if (!IsLoopAsProducer(*value) && !HasSeveralOutputs(*value)) return false;
-    if (const Decision may = MayBeOutput(*value); !may) {
-      context_.Missed(*value, may.reason());
-      return false;
-    }
+    if (!context_.Allowed(*value, MayBeOutput(*value))) return false;
     // What depends on the value, as far as it could be read again.
     size_t last_place = 0;
     for (const Instruction* reader : readers) {
@@ -164,11 +159,9 @@ class SiblingFuser {
     const Reachability::Dependents dependents = reachability_.DependentsOf(value, last_place);
     Instruction* chosen = nullptr;
     for (Instruction* reader : readers) {
-      if (const Decision may = MayTake(*reader, *value, dependents); !may) {
-        context_.Missed(*value, may.reason());
-      } else if (chosen == nullptr || Priority(*reader) > Priority(*chosen)) {
+      if (context_.Allowed(*value, MayTake(*reader, *value, dependents)) &&
+          (chosen == nullptr || Priority(*reader) > Priority(*chosen)))
         chosen = reader;
-      }
     }
     if (chosen == nullptr || !context_.MayRewrite()) return false;
     if (!chosen->IsFusion()) {
@@ -224,10 +217,8 @@ class SiblingFuser {
 
 bool RunForGpus(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= SiblingFuser(*computation, context).Run();
-  }
+  for (Computation* computation : context.ControlFlowComputations(module))
+    changed |= SiblingFuser(*computation, context).Run();
   return changed;
 }
 

@@ -34,21 +34,13 @@ struct MultiOutputFusionOptions {
   OneOf<"gpu", "cpu"> platform;
   IntIn<0> max_operands;  // of loops that become one on a CPU; 0: 20
 
-  static auto Fields() {
-    using O = MultiOutputFusionOptions;
-    return std::tuple{Optional("platform", &O::platform),
-                      Optional("max_operands", &O::max_operands)};
-  }
+  HLO_OPTIONS(MultiOutputFusionOptions, platform, max_operands)
 };
 
-class MultiOutputFusion final : public Pass {
+class MultiOutputFusion final : public WithOptions<Pass, MultiOutputFusionOptions> {
  public:
-  using Options = MultiOutputFusionOptions;
-  explicit MultiOutputFusion(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/gpu/operation_queues.h"
 
-#include <algorithm>
-
 #include "passes/gpu/library_config.h"
 
 namespace hlo {
@@ -28,7 +26,7 @@ absl::Status RunOnQueue(Instruction* instruction, int64_t queue) {
   return ChangeQueues(instruction->users().front(), [queue](QueueConfig& config) {
     if (!config.wait_on_operation_queues) config.wait_on_operation_queues.emplace();
     DimVec& awaited = *config.wait_on_operation_queues;
-    if (std::find(awaited.begin(), awaited.end(), queue) == awaited.end()) awaited.push_back(queue);
+    if (!absl::c_linear_search(awaited, queue)) awaited.push_back(queue);
   });
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/analysis/call_graph.h"
 #include "passes/fusion/fuse.h"
 #include "passes/gpu/fusion_candidates.h"
 #include "passes/gpu/performance_model.h"
@@ -156,10 +155,7 @@ class ComputationFuser {
         continue;
       }
       for (const Instruction* reader : x->users()) {
-        const Decision may = MayFuse(*producer, *reader);
-        if (may) continue;
-        context_.Missed(*x, may.reason());
-        break;
+        if (!context_.Allowed(*x, MayFuse(*producer, *reader))) break;
       }
     }
   }
@@ -326,12 +322,9 @@ class ComputationFuser {
 
 absl::StatusOr<bool> PriorityFusion::Run(Module& module, PassContext& context) {
   ASSIGN_OR_RETURN(const GpuDevice device, FindGpuDevice(options_.device));
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= ComputationFuser(*computation, device, context).Run();
-  }
-  return changed;
+  return ChangesAny(context.ControlFlowComputations(module), [&](Computation& computation) {
+    return ComputationFuser(computation, device, context).Run();
+  });
 }
 
 HLO_DEFINE_PASS(PriorityFusion)

@@ -42,14 +42,10 @@ struct PriorityFusionOptions {
   static auto Fields() { return std::tuple{Optional("device", &PriorityFusionOptions::device)}; }
 };
 
-class PriorityFusion final : public Pass {
+class PriorityFusion final : public WithOptions<Pass, PriorityFusionOptions> {
  public:
-  using Options = PriorityFusionOptions;
-  explicit PriorityFusion(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -18,8 +18,8 @@ Shape Renumbered(Shape result, const DimVec& kept) {
 }  // namespace
 
 bool ReductionLayoutNormalizer::Matches(const Instruction& instruction) const {
-  const Shape shape = instruction.operand(0)->shape().WithMissingLayoutsFilled();
-  return !instruction.operand(0)->shape().has_dynamic_dims() && !shape.layout().IsRowMajor();
+  const Shape shape = instruction.operand(0)->shape();
+  return !shape.has_dynamic_dims() && !LiesRowMajor(shape);
 }
 
 absl::StatusOr<Instruction*> ReductionLayoutNormalizer::Expand(Instruction* reduce,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
@@ -77,8 +78,7 @@ bool IsRaceFree(const ReductionShape& shape) {
 bool HasPlainInputs(const Instruction& reduce) {
   for (int i = 0; i < reduce.operand_count() / 2; ++i) {
     const Shape shape = reduce.operand(i)->shape();
-    if (shape.has_dynamic_dims() || shape.IsZeroSized()) return false;
-    if (shape.has_layout() && !shape.layout().IsRowMajor()) return false;
+    if (shape.has_dynamic_dims() || shape.IsZeroSized() || !LiesRowMajor(shape)) return false;
   }
   return true;
 }

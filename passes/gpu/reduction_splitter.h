@@ -18,24 +18,18 @@ namespace hlo {
 struct ReductionSplitterOptions {
   bool ignore_small_dims = true;
 
-  static auto Fields() {
-    return std::tuple{Optional("ignore_small_dims", &ReductionSplitterOptions::ignore_small_dims)};
-  }
+  HLO_OPTIONS(ReductionSplitterOptions, ignore_small_dims)
 };
 
-class ReductionSplitter final : public ExpanderPass {
+class ReductionSplitter final : public WithOptions<ExpanderPass, ReductionSplitterOptions> {
  public:
-  using Options = ReductionSplitterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ReductionSplitter(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kReduce}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* reduce, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
+#include "lib/ir/updated_operands.h"
 #include "lib/support/contains.h"
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
@@ -89,7 +90,7 @@ std::optional<TiledTranspose> InMemory(const Instruction& x) {
   DimVec sorted = result.permutation;
   absl::c_sort(sorted);
   for (int64_t& place : result.permutation)
-    place = std::lower_bound(sorted.begin(), sorted.end(), place) - sorted.begin();
+    place = absl::c_lower_bound(sorted, place) - sorted.begin();
   return result;
 }
 
@@ -370,11 +371,8 @@ double TransposedPart(const Instruction& kernel) {
 
 // What a kernel reads, of fusions as their bodies see it.
 std::vector<Shape> ReadBy(const Instruction& kernel) {
-  if (!kernel.IsFusion()) return kernel.operand_shapes();
-  std::vector<Shape> shapes;
-  for (const Instruction* parameter : kernel.fused_computation()->parameters())
-    shapes.push_back(parameter->shape());
-  return shapes;
+  return kernel.IsFusion() ? kernel.fused_computation()->signature().parameters
+                           : kernel.operand_shapes();
 }
 
 }  // namespace
@@ -422,9 +420,8 @@ bool IsReadByElements(const Instruction& kernel) {
 bool UpdatesInPlace(const Instruction& kernel) {
   if (kernel.IsFusion() && !kernel.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
     return true;
-  return absl::c_any_of(OutputsOf(kernel), [](const Instruction* output) {
-    return output->opcode() == Opcode::kDynamicUpdateSlice || output->opcode() == Opcode::kScatter;
-  });
+  return absl::c_any_of(OutputsOf(kernel),
+                        [](const Instruction* output) { return UpdatedOperandCount(*output) > 0; });
 }
 
 int64_t BodySize(const Instruction& kernel) {

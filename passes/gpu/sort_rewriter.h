@@ -33,19 +33,15 @@ struct SortRewriterOptions {
   static auto Fields() { return std::tuple{Optional("mode", &SortRewriterOptions::mode)}; }
 };
 
-class SortRewriter final : public ExpanderPass {
+class SortRewriter final : public WithOptions<ExpanderPass, SortRewriterOptions> {
  public:
   static constexpr RuleSafety kSafety = kExceptSpecials;
-  using Options = SortRewriterOptions;
-  explicit SortRewriter(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kSort}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* sort, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -41,10 +41,7 @@ absl::StatusOr<bool> Unroll(const std::vector<WindowedLoop>& loops, int64_t firs
     if (decision && loop->while_body()->MayHoldAny(kProgramCallers))
       decision = No("its body calls computations");
     if (decision && plan.counted.trip_count == 0) decision = No("it does not run");
-    if (!decision) {
-      context.Missed(*loop, decision.reason());
-      continue;
-    }
+    if (!context.Allowed(*loop, decision)) continue;
     const LoopUnroller::OnceNames names = {
         fmt::format("unrolled_{}", loop->while_body()->name()),
         fmt::format("unrolled_{}", loop->while_condition()->name())};

@@ -41,24 +41,18 @@ namespace hlo {
 struct WindowedEinsumHandlerOptions {
   bool enable_alltoall_windowed_einsum = false;
 
-  static auto Fields() {
-    using O = WindowedEinsumHandlerOptions;
-    return std::tuple{
-        Optional("enable_alltoall_windowed_einsum", &O::enable_alltoall_windowed_einsum)};
-  }
+  HLO_OPTIONS(WindowedEinsumHandlerOptions, enable_alltoall_windowed_einsum)
 };
 
-class WindowedEinsumHandler final : public Pass {
+class WindowedEinsumHandler final : public WithOptions<Pass, WindowedEinsumHandlerOptions> {
  public:
-  using Options = WindowedEinsumHandlerOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit WindowedEinsumHandler(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
   absl::StatusOr<bool> ChangeProducts(Module& module, const std::vector<Instruction*>& gathering,
                                       PassContext& context) const;
-  Options options_;
 };
 
 }  // namespace hlo

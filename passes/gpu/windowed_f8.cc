@@ -42,7 +42,7 @@ std::optional<ScaledOperand> FindScaled(Instruction* value) {
   for (; IsScaledMove(*value); value = value->operand(0)) moves.push_back(value);
   const std::optional<ScaledF8> scaled = MatchScaledF8(value);
   if (!scaled) return std::nullopt;
-  std::reverse(moves.begin(), moves.end());
+  absl::c_reverse(moves);
   return ScaledOperand{*scaled, std::move(moves)};
 }
 
@@ -99,11 +99,11 @@ Decision MatchBody(const Instruction& loop, WindowedBody& body) {
   if (!CanCarryMore(loop)) return No("others call its computations or see its whole state");
   const auto elements = loop.shape().elements();
   const Instruction& root = *loop.while_body()->root();
-  const bool fits = elements.size() == kStateElements &&
-                    std::all_of(elements.begin(), elements.end(),
-                                [](const Shape& element) { return element.IsArray(); }) &&
-                    IsParameterElement(*root.operand(1), 1) &&
-                    (MatchesGathered(root, body) || MatchesScattered(root));
+  const bool fits =
+      elements.size() == kStateElements &&
+      absl::c_all_of(elements, [](const Shape& element) { return element.IsArray(); }) &&
+      IsParameterElement(*root.operand(1), 1) &&
+      (MatchesGathered(root, body) || MatchesScattered(root));
   return fits ? Yes() : No("its body has not two products of parts that go round");
 }
 
@@ -124,8 +124,7 @@ class StateReads {
 absl::Status ScaleInside(Instruction* loop, const ScaledOperands& operands,
                          const WindowedBody& body) {
   Computation& outside = *loop->parent();
-  Builder outer(&outside);
-  outer.set_origin(loop);
+  Builder outer(&outside, loop);
   StateChange change;
   for (const ScaledOperand& operand : operands) {
     Instruction* f8 = operand.f8;
@@ -166,8 +165,7 @@ absl::Status ScaleInside(Instruction* loop, const ScaledOperands& operands,
 
   // What is sent is f8 now: it is scaled where it is multiplied.
   Computation* const inside = loop->while_body();
-  Builder inner(inside);
-  inner.set_origin(body.next_product);
+  Builder inner(inside, body.next_product);
   body.next_product->ReplaceOperand(0, ScaleF8(inner, sent_first, operands[0],
                                                reads.Of(inner, inside->parameter(0), scale_of(0))));
   for (size_t i = body.sends.size(); i-- > 0;) {
@@ -212,10 +210,7 @@ absl::StatusOr<bool> ScaleF8InLoop(Instruction* loop, PassContext& context) {
   WindowedBody body;
   Decision decision = CanMultiply(operands);
   if (decision) decision = MatchBody(*loop, body);
-  if (!decision) {
-    context.Missed(*loop, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*loop, decision)) return false;
   if (!context.MayRewrite()) return false;
   context.Passed(*loop, "its operands are scaled inside");
   context.Count("scaled-in-loop");

@@ -1,7 +1,5 @@
 #include "passes/gpu/windowed_gathers.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/device_values.h"
@@ -71,7 +69,7 @@ std::optional<LoopParts> FindLoopParts(const Instruction& loop) {
   Instruction* part = loop.while_body()->root()->operand(0);
   for (; IsPlainSend(*part); part = part->operand(0)) found.sends.push_back(part);
   if (!IsParameterElement(*part, 0) || found.sends.empty()) return std::nullopt;
-  std::reverse(found.sends.begin(), found.sends.end());
+  absl::c_reverse(found.sends);
   for (const Instruction* send : found.sends)
     found.parts.push_back({send->operand(0), FindStart(*send->operand(0))});
   // The first part may be read more than once from the state.
@@ -150,8 +148,8 @@ class PartTracker {
   }
 
   bool SawAll() const {
-    return std::all_of(seen_.begin(), seen_.end(), [](const std::vector<bool>& parts) {
-      return !parts.empty() && std::find(parts.begin(), parts.end(), false) == parts.end();
+    return absl::c_all_of(seen_, [](const std::vector<bool>& parts) {
+      return !parts.empty() && !absl::c_linear_search(parts, false);
     });
   }
 
@@ -251,24 +249,19 @@ absl::StatusOr<bool> WindowedGathers::Keep(Loop& kept, const Gather& gather, Pas
   const std::optional<LoopParts> windows = FindLoopParts(*loop);
   const Decision decision = windows ? HasAllParts(*loop, *windows, *gather.gather)
                                     : No("it is not known where the parts of the loop lie");
-  if (!decision) {
-    context.Missed(*gather.gather, decision.reason());
-    return false;
-  }
+  if (!context.Allowed(*gather.gather, decision)) return false;
   if (!context.MayRewrite()) return false;
   kept.dimension = gather.dimension();
   kept.groups = DeviceGroups(*gather.gather);
   kept.kept_at = loop->shape().element_count_of_tuple();
 
-  Builder outside(loop->parent());
-  outside.set_origin(gather.gather);
+  Builder outside(loop->parent(), gather.gather);
   const ElementType type = windows->parts[0].part->shape().element_type();
   Instruction* const zeros =
       outside.Broadcast(outside.ScalarConstant(type, 0), gather.gather->shape().dims(), {});
   RETURN_IF_ERROR(outside.status());
   ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop, {zeros}));
-  Builder inside(loop->while_body());
-  inside.set_origin(gather.gather);
+  Builder inside(loop->while_body(), gather.gather);
   Instruction* whole = reads[0];
   for (const PartAtHand& window : windows->parts) {
     std::vector<Instruction*> starts(static_cast<size_t>(whole->shape().rank()),
@@ -305,8 +298,7 @@ absl::StatusOr<bool> WindowedGathers::Visit(Instruction* dot, PassContext& conte
       if (!changed && !context.MayRewrite()) continue;
       context.Passed(*dot, "`{}` has put together what it reads", loop.loop->name());
       context.Count("gather-kept");
-      Builder builder(dot->parent());
-      builder.set_origin(gather->gather);
+      Builder builder(dot->parent(), gather->gather);
       Instruction* whole = builder.GetTupleElement(loop.loop, *loop.kept_at);
       if (gather->scaled) whole = ScaleF8(builder, whole, *gather->scaled, gather->scaled->scale);
       RETURN_IF_ERROR(builder.status());

@@ -1,7 +1,5 @@
 #include "passes/gpu/windowed_loops.h"
 
-#include <algorithm>
-
 #include "lib/match/pattern.h"
 #include "passes/gpu/operation_queues.h"
 #include "passes/rewrite.h"
@@ -36,7 +34,7 @@ std::vector<Instruction*> AddedProducts(Instruction* sum) {
     sum = one;
   }
   if (!IsParameterElement(*sum, kProductElement)) return {};
-  std::reverse(products.begin(), products.end());
+  absl::c_reverse(products);
   return products;
 }
 
@@ -50,8 +48,7 @@ absl::Status AddAfterLoop(Instruction* loop, const std::vector<Instruction*>& pr
   DimVec all = one;
   all[0] = count;
 
-  Builder outside(loop->parent());
-  outside.set_origin(results[0]);
+  Builder outside(loop->parent(), results[0]);
   Instruction* const zero = outside.ScalarConstant(shape.element_type(), 0);
   Instruction* const none = outside.Broadcast(zero, all, {});
   RETURN_IF_ERROR(outside.status());

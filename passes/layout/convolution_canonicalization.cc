@@ -1,7 +1,5 @@
 #include "passes/layout/convolution_canonicalization.h"
 
-#include <algorithm>
-
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -36,8 +34,7 @@ bool IsLibraryConvolution(const Instruction& conv) {
   return conv.shape().byte_size() >= kLeastLibraryBytes &&
          (type == ElementType::kF16 || type == ElementType::kF32) && !attrs.window.dims.empty() &&
          attrs.window.dims.size() <= 3 &&
-         std::none_of(attrs.window.dims.begin(), attrs.window.dims.end(),
-                      [](const WindowDim& dim) { return dim.reversal; }) &&
+         absl::c_none_of(attrs.window.dims, [](const WindowDim& dim) { return dim.reversal; }) &&
          IsLibraryOrder(attrs.dim_labels);
 }
 
@@ -66,8 +63,7 @@ absl::Status PutInLibraryOrder(Instruction* conv) {
     dims.input_spatial[at] = dims.output_spatial[at] = i + 1;
     dims.kernel_spatial[at] = i;
   }
-  Builder builder(conv->parent());
-  builder.set_origin(conv);
+  Builder builder(conv);
   const Shape shape = conv->shape().WithDimensions(
       Permute(DimVec(conv->shape().dims().begin(), conv->shape().dims().end()), output));
   Instruction* moved = builder.OpWithShape(

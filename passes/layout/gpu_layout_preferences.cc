@@ -111,7 +111,7 @@ bool AreMatrices(const DimOrder& order, const MatrixDims& dims) {
 DimOrder OrderOfGroups(std::initializer_list<const DimVec*> groups) {
   DimOrder order;
   for (const DimVec* group : groups) order.insert(order.end(), group->begin(), group->end());
-  std::reverse(order.begin(), order.end());
+  absl::c_reverse(order);
   return order;
 }
 

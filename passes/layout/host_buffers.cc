@@ -1,7 +1,5 @@
 #include "passes/layout/host_buffers.h"
 
-#include <algorithm>
-
 #include "lib/analysis/call_graph.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/opcode_groups.h"
@@ -119,9 +117,7 @@ absl::Status HostBuffers::TakeParameter(const HostPlace& place, const Instructio
     const Opcode opcode = site.caller->opcode();
     return kProgramCallers.Has(opcode);
   };
-  const bool is_known =
-      computation.is_entry() ||
-      !std::all_of(computation.callers().begin(), computation.callers().end(), passes_on);
+  const bool is_known = computation.is_entry() || !absl::c_all_of(computation.callers(), passes_on);
   if (is_known) return walk_.Has(place) ? absl::OkStatus() : NotAllocated(update, *parameter);
   if (!passed_.emplace(parameter, place.index).second) return absl::OkStatus();
   walk_.Mark(place);
@@ -144,8 +140,7 @@ void HostBuffers::Allocate(const HostEdge& edge) {
     const Shape shape = WithMemorySpace(broadcast->shape(), {}, kHostMemorySpace);
     CustomCallAttrs attrs;
     attrs.custom_call_target = std::string(kAllocateBuffer);
-    Builder builder(computation);
-    builder.set_origin(broadcast);
+    Builder builder(computation, broadcast);
     Instruction* const buffer =
         builder.OpWithShape(Opcode::kCustomCall, shape, {}, AttrsPtr::Make(std::move(attrs)));
     walk_.Mark({buffer, {}});
@@ -168,8 +163,8 @@ void HostBuffers::CopyToHost(const HostEdge& edge) {
 void HostBuffers::TakeAllocation(const HostEdge& edge) {
   Instruction* const buffer = edge.value();
   const std::vector<HostStep> steps = StepsAfter({buffer, {}});
-  const bool is_ours = std::all_of(steps.begin(), steps.end(),
-                                   [&](const HostStep& step) { return walk_.Has(step.to); });
+  const bool is_ours =
+      absl::c_all_of(steps, [&](const HostStep& step) { return walk_.Has(step.to); });
   if (is_ours) return walk_.Mark({buffer, {}});
   Instruction* const own = buffer->parent()->AddClone(
       *buffer, WithMemorySpace(buffer->shape(), {}, kHostMemorySpace), buffer->operand_vector());

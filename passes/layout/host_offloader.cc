@@ -1,11 +1,10 @@
 #include "passes/layout/host_offloader.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/alias.h"
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/schedule.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/builder.h"
 #include "passes/layout/host_buffers.h"
 #include "passes/layout/host_walk.h"
@@ -67,14 +66,12 @@ class Offload {
 
  private:
   void ForgetHostMemory() {
-    for (Computation* computation : module_.computations()) {
-      for (Instruction* instruction : computation->instructions()) {
-        const Shape shape = instruction->shape();
-        const Shape on_device = WithoutHostMemory(shape);
-        if (shape == on_device) continue;
-        forgotten_.emplace(instruction, shape);
-        instruction->set_shape(on_device);
-      }
+    for (Instruction* instruction : AllInstructions(module_)) {
+      const Shape shape = instruction->shape();
+      const Shape on_device = WithoutHostMemory(shape);
+      if (shape == on_device) continue;
+      forgotten_.emplace(instruction, shape);
+      instruction->set_shape(on_device);
     }
   }
 
@@ -82,8 +79,8 @@ class Offload {
     for (const HostPlace& place : walk_.places()) {
       if (!forgotten_.contains(place.instruction)) return true;
     }
-    return std::any_of(forgotten_.begin(), forgotten_.end(),
-                       [](const auto& before) { return before.first->shape() != before.second; });
+    return absl::c_any_of(
+        forgotten_, [](const auto& before) { return before.first->shape() != before.second; });
   }
 
   absl::Status FollowParameters() {
@@ -177,8 +174,7 @@ class Offload {
              !SharesMemoryWithParameter(*update->operand(1), values, sets);
     });
     for (Instruction* update : updates) {
-      Builder builder(update->parent());
-      builder.set_origin(update->operand(1));
+      Builder builder(update->parent(), update->operand(1));
       update->ReplaceOperand(1, builder.Copy(update->operand(1)));
       context_.Count("copied before an update");
       changed_ = true;

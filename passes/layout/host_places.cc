@@ -22,7 +22,7 @@ class Steps {
 
   std::vector<HostStep> Find() {
     std::vector<Use> uses(place_.instruction->uses().begin(), place_.instruction->uses().end());
-    std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+    absl::c_sort(uses, [](const Use& a, const Use& b) {
       return std::pair(a.user->id(), a.operand_index) < std::pair(b.user->id(), b.operand_index);
     });
     if (place_.instruction->is_root()) Return();
@@ -119,7 +119,7 @@ class Steps {
   void AddOther(Instruction& user) {
     const std::vector<LeafSource> sources = ForwardedLeaves(user, /*dense=*/false);
     const LeafSource here = {edge_.operand, LeafNumber(place_.instruction->shape(), place_.index)};
-    const auto found = std::find(sources.begin(), sources.end(), here);
+    const auto found = absl::c_find(sources, here);
     if (found != sources.end() && user.shape().IsArray()) return Add(&user, {});
     if (user.opcode() == Opcode::kCopy) return Add(&user, place_.index, /*same_buffer=*/false);
     // The end of an operation in two halves takes its result from what the start hands on, and

@@ -1,12 +1,11 @@
 #include "passes/layout/host_walk.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "lib/analysis/forwarding.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "lib/ir/entry_info.h"
-#include "passes/util/control_edges.h"
 #include "passes/util/layout_copy.h"
 
 namespace hlo {
@@ -31,8 +30,7 @@ bool MayStandBetweenSliceAndDevice(const Instruction& instruction) {
   constexpr OpcodeSet kStructure = {Opcode::kTuple, Opcode::kOptimizationBarrier,
                                     Opcode::kGetTupleElement, Opcode::kParameter, Opcode::kWhile};
   const auto true_rank = [](Shape shape) {
-    return std::count_if(shape.dims().begin(), shape.dims().end(),
-                         [](int64_t size) { return size != 1; });
+    return absl::c_count_if(shape.dims(), [](int64_t size) { return size != 1; });
   };
   if (instruction.opcode() == Opcode::kReduce && instruction.shape().IsArray())
     return true_rank(instruction.operand(0)->shape()) == true_rank(instruction.shape());
@@ -41,8 +39,7 @@ bool MayStandBetweenSliceAndDevice(const Instruction& instruction) {
 
 bool HasUnitStrides(const Instruction& slice) {
   const SliceAttrs& attrs = slice.attrs<SliceAttrs>();
-  return std::all_of(attrs.slice.begin(), attrs.slice.end(),
-                     [](const SliceRange& range) { return range.stride == 1; });
+  return absl::c_all_of(attrs.slice, [](const SliceRange& range) { return range.stride == 1; });
 }
 
 // Hands on its operand as a part of its result, for its other half.
@@ -53,11 +50,10 @@ bool IsStarted(const Instruction& instruction) {
 }
 
 bool IsConditionOfLoop(const Computation& computation) {
-  return std::any_of(computation.callers().begin(), computation.callers().end(),
-                     [&](const CallSite& site) {
-                       return site.caller->opcode() == Opcode::kWhile &&
-                              site.caller->while_condition() == &computation;
-                     });
+  return absl::c_any_of(computation.callers(), [&](const CallSite& site) {
+    return site.caller->opcode() == Opcode::kWhile &&
+           site.caller->while_condition() == &computation;
+  });
 }
 
 }  // namespace
@@ -297,7 +293,7 @@ void HostWalk::ReplaceAnnotations() {
 // Transfers from the host are made of dynamic slices.
 void HostWalk::ReplaceSlice(Instruction* slice) {
   const SliceRanges& ranges = slice->attrs<SliceAttrs>().slice;
-  const bool fit = std::all_of(ranges.begin(), ranges.end(), [](const SliceRange& range) {
+  const bool fit = absl::c_all_of(ranges, [](const SliceRange& range) {
     return range.start <= std::numeric_limits<int32_t>::max();
   });
   Builder b(slice->parent());

@@ -284,10 +284,7 @@ class Assigner {
 
   // Of an asynchronous computation: its start says in one shape what goes in and comes out.
   void KeepSignature(Computation* computation) {
-    std::vector<Shape> shapes;
-    for (const Instruction* parameter : computation->parameters())
-      shapes.push_back(parameter->shape());
-    TellParameters(computation, shapes);
+    TellParameters(computation, computation->signature().parameters);
     TellResult(computation, computation->root()->shape());
   }
 
@@ -393,8 +390,7 @@ bool CopyHandedOver(const std::vector<Computation*>& computations) {
     Instruction* const operand = user->operand(i);
     const bool is_own_copy = operand->opcode() == Opcode::kCopy && operand->use_count() == 1;
     if (is_own_copy || !operand->shape().IsArray()) return;
-    Builder b(user->parent());
-    b.set_origin(operand);
+    Builder b(user->parent(), operand);
     user->ReplaceOperand(i, b.Copy(operand));
     changed = true;
   };

@@ -42,24 +42,14 @@ struct LayoutAssignmentOptions {
   bool force_conv_nhwc = false;
   bool pack_dot_operands_along_k_dimension = true;
 
-  static auto Fields() {
-    using O = LayoutAssignmentOptions;
-    return std::tuple{
-        Optional("platform", &O::platform), Optional("compute_capability", &O::compute_capability),
-        Optional("force_conv_nchw", &O::force_conv_nchw),
-        Optional("force_conv_nhwc", &O::force_conv_nhwc),
-        Optional("pack_dot_operands_along_k_dimension", &O::pack_dot_operands_along_k_dimension)};
-  }
+  HLO_OPTIONS(LayoutAssignmentOptions, platform, compute_capability, force_conv_nchw,
+              force_conv_nhwc, pack_dot_operands_along_k_dimension)
 };
 
-class LayoutAssignment final : public Pass {
+class LayoutAssignment final : public WithOptions<Pass, LayoutAssignmentOptions> {
  public:
-  using Options = LayoutAssignmentOptions;
-  explicit LayoutAssignment(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ir/control_edges.h"
 #include "lib/types/memory_order.h"
 #include "passes/layout/normalized_ops.h"
 #include "passes/rewrite.h"
@@ -78,9 +79,9 @@ class Normalization {
   bool Rewrite(Instruction* old) {
     const NormalizedOp* const op = NormalizedOpFor(old->opcode());
     if (op == nullptr) return false;
-    if (HasDynamicArrays(*old)) return Miss(*old, No("has dynamic dimensions"));
-    if (const Decision allowed = op->allows(*old); !allowed) return Miss(*old, allowed);
-    if (!context_.MayRewrite()) return false;
+    const Decision allowed =
+        HasDynamicArrays(*old) ? No("has dynamic dimensions") : op->allows(*old);
+    if (!context_.Allowed(*old, allowed) || !context_.MayRewrite()) return false;
     context_.Count("normalized");
     context_.Passed(*old, "is written for arrays in the order of memory");
     const uint32_t first_new = computation_.module().id_limit();
@@ -88,6 +89,7 @@ class Normalization {
     Instruction* const normal = op->make(*old, forms_);
     Instruction* replacement = As(old->shape(), normal);
     if (normal->id() >= first_new) {
+      // It is the operation that is to run before or after others, not a bitcast of its result.
       MoveControlEdges(old, normal);
     } else if (old->has_control_edges() && replacement == normal) {
       // What was there before may have to run before its predecessors.
@@ -100,27 +102,10 @@ class Normalization {
     return true;
   }
 
-  bool Miss(const Instruction& instruction, const Decision& reason) {
-    context_.Missed(instruction, reason.reason());
-    return false;
-  }
-
-  // It is the operation that is to run before or after others, not a bitcast of its result.
-  static void MoveControlEdges(Instruction* from, Instruction* to) {
-    const std::vector<Instruction*> before(from->control_predecessors().begin(),
-                                           from->control_predecessors().end());
-    const std::vector<Instruction*> after(from->control_successors().begin(),
-                                          from->control_successors().end());
-    from->DropControlEdges();
-    for (Instruction* predecessor : before) to->AddControlPredecessor(predecessor);
-    for (Instruction* successor : after) successor->AddControlPredecessor(to);
-  }
-
   // `normal` as the users know it.
   Instruction* As(Shape shape, Instruction* normal) {
     if (!shape.IsTuple()) return Bitcast(normal, shape);
-    Builder b(&computation_);
-    b.set_origin(normal);
+    Builder b(&computation_, normal);
     std::vector<Instruction*> elements;
     for (int i = 0; i < shape.element_count_of_tuple(); ++i)
       elements.push_back(As(shape.element(i), b.GetTupleElement(normal, i)));
@@ -129,8 +114,7 @@ class Normalization {
 
   Instruction* Bitcast(Instruction* normal, Shape shape) {
     if (normal->shape() == shape.WithMissingLayoutsFilled()) return normal;
-    Builder b(&computation_);
-    b.set_origin(normal);
+    Builder b(&computation_, normal);
     bitcasts_.push_back(b.Bitcast(normal, shape));
     return bitcasts_.back();
   }

@@ -1,6 +1,5 @@
 #include "passes/layout/normalized_ops.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -20,8 +19,7 @@ Instruction* NormalForms::Of(Instruction* value) {
     return value->operand(0);
   Instruction*& made = made_[value];
   if (made != nullptr) return made;
-  Builder b(computation_);
-  b.set_origin(value);
+  Builder b(computation_, value);
   return made = b.Bitcast(value, normal);
 }
 
@@ -97,8 +95,7 @@ Instruction* Transposed(const Instruction& old, DimVec dimensions, NormalForms& 
   Renumber(dimensions, NewNumbers(old.operand(0)->shape()));
   Instruction* const x = forms.Of(old.operand(0));
   if (absl::c_is_sorted(dimensions)) return x;
-  Builder b(old.parent());
-  b.set_origin(&old);
+  Builder b(&old);
   return b.OpWithShape(Opcode::kTranspose, InMemoryOrder(old.shape()), {x},
                        AttrsPtr::Make(TransposeAttrs{std::move(dimensions)}));
 }
@@ -122,7 +119,7 @@ Decision OnlyMovesOrCopies(const Instruction& copy) {
 Instruction* Copy(const Instruction& old, NormalForms& forms) {
   if (SameOrder(old.operand(0)->shape(), old.shape())) return Elementwise(old, forms);
   DimVec dimensions(static_cast<size_t>(old.shape().rank()));
-  std::iota(dimensions.begin(), dimensions.end(), 0);
+  absl::c_iota(dimensions, 0);
   Instruction* const moved = Transposed(old, dimensions, forms);
   return moved;
 }
@@ -299,8 +296,7 @@ Instruction* WithWindowInOrder(Instruction* update, const DimVec& window, const 
     if (!Contains(window, d)) order.push_back(d);
   }
   order.insert(order.end(), window.begin(), window.end());
-  Builder b(old.parent());
-  b.set_origin(&old);
+  Builder b(&old);
   return b.Transpose(update, order);
 }
 
@@ -316,7 +312,7 @@ Instruction* Scatter(const Instruction& old, NormalForms& forms) {
       update = WithWindowInOrder(update, window, old);
     }
     const int64_t first = operands.back()->shape().rank() - static_cast<int64_t>(window.size());
-    std::iota(window.begin(), window.end(), first);
+    absl::c_iota(window, first);
   }
   attrs.update_window_dims = window;
   Renumber(attrs.inserted_window_dims, NewNumbers(input));

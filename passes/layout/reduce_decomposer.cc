@@ -1,7 +1,5 @@
 #include "passes/layout/reduce_decomposer.h"
 
-#include <algorithm>
-
 #include "passes/util/layout_copy.h"
 
 namespace hlo {
@@ -14,9 +12,8 @@ std::optional<DimVec> KeptOrder(const Instruction& reduce, int i) {
   const DimVec& reduced = reduce.attrs<ReduceAttrs>().dimensions;
   DimVec order;
   for (const int64_t d : layout->minor_to_major) {
-    if (std::find(reduced.begin(), reduced.end(), d) != reduced.end()) continue;
-    order.push_back(
-        d - std::count_if(reduced.begin(), reduced.end(), [&](int64_t r) { return r < d; }));
+    if (absl::c_linear_search(reduced, d)) continue;
+    order.push_back(d - absl::c_count_if(reduced, [&](int64_t r) { return r < d; }));
   }
   return order;
 }

@@ -1,6 +1,5 @@
 #include "passes/layout/reshape_decomposer.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "lib/types/shape_util.h"
@@ -29,7 +28,7 @@ std::optional<Shape> AlignedWith(Shape from, Shape to) {
   }
   std::vector<size_t> groups;  // the minor one first
   const auto add = [&](size_t group) {
-    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+    if (!absl::c_linear_search(groups, group)) groups.push_back(group);
   };
   for (const int64_t d : from.layout().minor_to_major) {
     if (from.dim(static_cast<int>(d)) != 1) add(group_of[static_cast<size_t>(d)]);

@@ -1,5 +1,6 @@
 #include "passes/layout/sub_byte_sizes.h"
 
+#include "lib/ir/any_instruction.h"
 #include "passes/layout/literal_layout.h"
 
 namespace hlo {
@@ -25,16 +26,14 @@ Shape WithElementSize(Shape shape, int64_t (*bits)(ElementType type)) {
 bool SetElementSizes(Module& module, PassContext& context, int64_t (*bits)(ElementType type)) {
   if (!context.MayRewrite()) return false;
   bool changed = false;
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      const Shape shape = WithElementSize(instruction->shape(), bits);
-      if (shape == instruction->shape()) continue;
-      instruction->set_shape(shape);
-      if (instruction->IsConstant())
-        instruction->SetAttrs(ConstantAttrs{LiteralWithLayouts(instruction->literal(), shape)});
-      context.Count("shapes");
-      changed = true;
-    }
+  for (Instruction* instruction : AllInstructions(module)) {
+    const Shape shape = WithElementSize(instruction->shape(), bits);
+    if (shape == instruction->shape()) continue;
+    instruction->set_shape(shape);
+    if (instruction->IsConstant())
+      instruction->SetAttrs(ConstantAttrs{LiteralWithLayouts(instruction->literal(), shape)});
+    context.Count("shapes");
+    changed = true;
   }
   EntryLayout& entry = module.config().entry_layout;
   for (Shape& parameter : entry.parameters) {

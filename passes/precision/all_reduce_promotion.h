@@ -19,26 +19,18 @@ struct AllReducePromotionOptions {
   ElementTypePairs types{{{ElementType::kBF16, ElementType::kF32}}};
   bool promote_all_reduce_only = false;
 
-  static auto Fields() {
-    using O = AllReducePromotionOptions;
-    return std::tuple{Optional("types", &O::types),
-                      Optional("promote_all_reduce_only", &O::promote_all_reduce_only)};
-  }
+  HLO_OPTIONS(AllReducePromotionOptions, types, promote_all_reduce_only)
 };
 
-class AllReducePromotion final : public ExpanderPass {
+class AllReducePromotion final : public WithOptions<ExpanderPass, AllReducePromotionOptions> {
  public:
-  using Options = AllReducePromotionOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit AllReducePromotion(Options options = {}) : options_(std::move(options)) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kAllReduce, Opcode::kReduceScatter}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* reduce, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

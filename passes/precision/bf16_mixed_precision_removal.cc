@@ -150,8 +150,7 @@ class Remover {
   }
 
   absl::Status Lower(Instruction* instruction) {
-    Builder builder(instruction->parent());
-    builder.set_origin(instruction);
+    Builder builder(instruction);
     context_.Count("lowered to bf16");
     context_.Passed(*instruction, "now in bf16");
     return ConvertOperands(instruction, kHigh, kLow, builder);
@@ -159,8 +158,7 @@ class Remover {
 
   absl::Status Raise(Instruction* instruction) {
     Computation& computation = *instruction->parent();
-    Builder builder(&computation);
-    builder.set_origin(instruction);
+    Builder builder(&computation, instruction);
     context_.Count("raised to f32");
     context_.Passed(*instruction, "now in f32");
     RETURN_IF_ERROR(ConvertOperands(instruction, kLow, kHigh, builder));

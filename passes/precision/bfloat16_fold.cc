@@ -1,7 +1,5 @@
 #include "passes/precision/bfloat16_fold.h"
 
-#include <algorithm>
-
 #include "lib/analysis/region.h"
 #include "passes/rewrite.h"
 
@@ -40,7 +38,7 @@ class NarrowFolder {
   }
   bool OnlyNarrowed(const Instruction& value) const {
     return IsHigh(value) && value.has_uses() && !value.is_root() &&
-           std::all_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
+           absl::c_all_of(value.uses(), [&](const Use& use) {
              return use.user->opcode() == Opcode::kConvert &&
                     use.user->shape().element_type() == support_.low();
            });
@@ -112,8 +110,7 @@ class NarrowFolder {
     const auto [widened, all] = WidenedOperands(*reduce);
     const std::vector<Instruction*> elements = reduce->users();
     const bool outputs =
-        !elements.empty() &&
-        std::all_of(elements.begin(), elements.end(), [&](const Instruction* element) {
+        !elements.empty() && absl::c_all_of(elements, [&](const Instruction* element) {
           return element->opcode() == Opcode::kGetTupleElement && OnlyNarrowed(*element);
         });
     if (!all || !outputs || widened.size() != static_cast<size_t>(reduce->operand_count())) {

@@ -25,8 +25,7 @@ Shape NarrowedShape(Shape shape, const Instruction& instruction, int64_t& leaf,
 // Everything reads the value converted.
 void ConvertAfter(Instruction* instruction, ElementType type, PassContext& context) {
   const std::vector<Use> uses(instruction->uses().begin(), instruction->uses().end());
-  Rewriter builder(instruction->parent(), context);
-  builder.set_origin(instruction);
+  Rewriter builder(instruction->parent(), context, instruction);
   Instruction* convert = builder.Convert(instruction, type);
   for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, convert);
   if (instruction->is_root()) instruction->parent()->set_root(convert);
@@ -81,8 +80,7 @@ Instruction* WithTypesOf(Shape shape, Instruction* value, Builder& builder) {
 // Conversions where types differ now: of operands, of what loops start with, at the end of fusions.
 void ConvertBetween(Instruction* instruction, const std::vector<int>& operands, ElementType type,
                     PassContext& context) {
-  Rewriter builder(instruction->parent(), context);
-  builder.set_origin(instruction);
+  Rewriter builder(instruction->parent(), context, instruction);
   for (const int i : operands)
     instruction->ReplaceOperand(i, builder.Convert(instruction->operand(i), type));
   if (instruction->opcode() == Opcode::kWhile) {
@@ -93,8 +91,7 @@ void ConvertBetween(Instruction* instruction, const std::vector<int>& operands, 
     Computation* const fused = instruction->call(0);
     Instruction* const root = fused->root();
     if (Compatible(root->shape(), instruction->shape())) return;
-    Rewriter inside(fused, context);
-    inside.set_origin(root);
+    Rewriter inside(fused, context, root);
     fused->set_root(WithTypesOf(instruction->shape(), root, inside));
     fused->RemoveUnused(root);
   }

@@ -32,15 +32,11 @@
 
 namespace hlo {
 
-class Bfloat16Propagation final : public Pass {
+class Bfloat16Propagation final : public WithOptions<Pass, FloatSupportOptions> {
  public:
-  using Options = FloatSupportOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit Bfloat16Propagation(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

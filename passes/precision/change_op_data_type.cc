@@ -1,6 +1,5 @@
 #include "passes/precision/change_op_data_type.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -36,18 +35,15 @@ bool KeepsItsType(const Instruction& instruction) {
 
 // A composite operation is known by its name, what it calls only says what it means.
 bool IsComposite(const Computation& computation) {
-  return std::any_of(computation.callers().begin(), computation.callers().end(),
-                     [](const CallSite& site) {
-                       return site.caller->opcode() == Opcode::kCall &&
-                              site.caller->attrs<CallAttrs>().is_composite;
-                     });
+  return absl::c_any_of(computation.callers(), [](const CallSite& site) {
+    return site.caller->opcode() == Opcode::kCall && site.caller->attrs<CallAttrs>().is_composite;
+  });
 }
 
 absl::Status Compute(Instruction* instruction, ElementType type, PassContext& context) {
   Computation& computation = *instruction->parent();
   const uint32_t first_new = computation.module().id_limit();
-  Rewriter rewriter(&computation, context);
-  rewriter.set_origin(instruction);
+  Rewriter rewriter(&computation, context, instruction);
   std::vector<Instruction*> converted;
   absl::flat_hash_map<const Instruction*, Instruction*> known;
   for (Instruction* operand : instruction->operands()) {

@@ -24,21 +24,14 @@ struct ChangeOpDataTypeOptions {
   ElementTypePairs types{{{ElementType::kF16, ElementType::kF32}}};
   OpcodeList opcodes{{Opcode::kDot, Opcode::kConvolution}};
 
-  static auto Fields() {
-    using O = ChangeOpDataTypeOptions;
-    return std::tuple{Optional("types", &O::types), Optional("opcodes", &O::opcodes)};
-  }
+  HLO_OPTIONS(ChangeOpDataTypeOptions, types, opcodes)
 };
 
-class ChangeOpDataType final : public Pass {
+class ChangeOpDataType final : public WithOptions<Pass, ChangeOpDataTypeOptions> {
  public:
-  using Options = ChangeOpDataTypeOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ChangeOpDataType(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

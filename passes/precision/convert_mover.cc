@@ -63,8 +63,7 @@ Instruction* SinkWidening(Instruction* mover) {
   for (const Instruction* operand : mover->operands()) {
     if (operand->IsConstant() && !IsExactIn(type, *operand)) return nullptr;
   }
-  Builder builder(mover->parent());
-  builder.set_origin(mover);
+  Builder builder(mover);
   std::vector<Instruction*> sources;
   for (Instruction* operand : mover->operands())
     sources.push_back(operand->IsConstant() ? builder.Convert(operand, type) : operand->operand(0));
@@ -76,8 +75,7 @@ Instruction* HoistNarrowing(Instruction* convert) {
   const Instruction& mover = *convert->operand(0);
   if (!Narrows(*convert) || !IsMover(mover) || !mover.has_one_user() || mover.is_root())
     return nullptr;
-  Builder builder(convert->parent());
-  builder.set_origin(convert);
+  Builder builder(convert);
   std::vector<Instruction*> narrow;
   for (Instruction* operand : mover.operands())
     narrow.push_back(builder.Convert(operand, convert->shape().element_type()));

@@ -1,7 +1,5 @@
 #include "passes/precision/element_type_converter.h"
 
-#include <algorithm>
-
 #include "lib/ir/async_chain.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/precision/holds_type.h"
@@ -78,7 +76,7 @@ absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computa
   for (Instruction* instruction : computation.PostOrder()) {
     if (IsLeftAlone(*instruction)) continue;
     const std::vector<Instruction*> operands = instruction->operand_vector();
-    const bool reads = std::any_of(operands.begin(), operands.end(), [&](const Instruction* x) {
+    const bool reads = absl::c_any_of(operands, [&](const Instruction* x) {
       return x->shape().element_type() == options_.eliminate_type;
     });
     if (!reads && !HoldsType(instruction->shape(), options_.eliminate_type)) continue;
@@ -90,8 +88,7 @@ absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computa
     if (!context.MayRewrite()) return changed;
     context.Passed(*instruction, "computed in {}", Text(options_.replace_with_type));
     const uint32_t first_new = computation.module().id_limit();
-    Rewriter rewriter(&computation, context);
-    rewriter.set_origin(instruction);
+    Rewriter rewriter(&computation, context, instruction);
     std::vector<Instruction*> converted;
     for (Instruction* operand : operands)
       converted.push_back(ConvertedTo(

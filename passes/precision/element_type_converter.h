@@ -19,25 +19,18 @@ struct ElementTypeConverterOptions {
   ElementType eliminate_type = ElementType::kBF16;
   ElementType replace_with_type = ElementType::kF32;
 
-  static auto Fields() {
-    using O = ElementTypeConverterOptions;
-    return std::tuple{Optional("eliminate_type", &O::eliminate_type),
-                      Optional("replace_with_type", &O::replace_with_type)};
-  }
+  HLO_OPTIONS(ElementTypeConverterOptions, eliminate_type, replace_with_type)
 };
 
-class ElementTypeConverter final : public ComputationPass {
+class ElementTypeConverter final
+    : public WithOptions<ComputationPass, ElementTypeConverterOptions> {
  public:
-  using Options = ElementTypeConverterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ElementTypeConverter(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  protected:
   absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/precision/float_normalization.h"
 
-#include <algorithm>
-
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -119,7 +117,7 @@ class Support {
     if (opcode == Opcode::kDot) return IsProductOnGpu(instruction);
     if (opcode == Opcode::kReduce) {
       const std::vector<Instruction*> combiner = instruction.to_apply()->instruction_vector();
-      return std::all_of(combiner.begin(), combiner.end(), [&](const Instruction* part) {
+      return absl::c_all_of(combiner, [&](const Instruction* part) {
         return part->opcode() == Opcode::kParameter || OnGpu(*part);
       });
     }
@@ -229,8 +227,7 @@ class Normalizer {
   }
 
   absl::Status Narrow(Instruction* instruction) const {
-    Builder builder(instruction->parent());
-    builder.set_origin(instruction);
+    Builder builder(instruction);
     for (int i = 0; i < instruction->operand_count(); ++i) {
       Instruction* operand = instruction->operand(i);
       if (operand->shape().element_type() == high_)
@@ -249,8 +246,8 @@ class Normalizer {
         (IsInteger(low_) && kLookAtBits.Has(opcode)))
       return false;
     if (!HasLow(instruction.shape()) &&
-        std::none_of(instruction.operands().begin(), instruction.operands().end(),
-                     [&](const Instruction* operand) { return HasLow(operand->shape()); }))
+        absl::c_none_of(instruction.operands(),
+                        [&](const Instruction* operand) { return HasLow(operand->shape()); }))
       return false;
     // What is under way is handed on as it is.
     if (absl::c_any_of(instruction.operands(), [](const Instruction* operand) {
@@ -291,13 +288,12 @@ class Normalizer {
     const Shape wide = Widened(narrow);
     if (Compatible(narrow, wide)) return absl::OkStatus();
     std::vector<Use> uses(value->uses().begin(), value->uses().end());
-    std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+    absl::c_sort(uses, [](const Use& a, const Use& b) {
       return std::pair(a.user->id(), a.operand_index) < std::pair(b.user->id(), b.operand_index);
     });
     const bool was_root = value->is_root();
     value->set_shape(wide);
-    Builder builder(&computation);
-    builder.set_origin(value);
+    Builder builder(&computation, value);
     Instruction* narrowed = nullptr;
     const auto narrow_value = [&] {
       if (narrowed == nullptr) narrowed = Converted(value, narrow, builder);
@@ -345,8 +341,7 @@ class Normalizer {
   }
 
   absl::Status Change(Instruction* instruction) {
-    Builder builder(instruction->parent());
-    builder.set_origin(instruction);
+    Builder builder(instruction);
     absl::flat_hash_map<const Instruction*, Instruction*> widened;  // of this instruction
     for (int i = 0; i < instruction->operand_count(); ++i) {
       Instruction* operand = instruction->operand(i);
@@ -395,10 +390,6 @@ MadePass MakeFloatNormalization(const OptionTexts& options, std::string_view nam
   }
   return Internal("`{}` names no element type", name);
 }
-std::vector<OptionInfo> OptionsOfFloatNormalization() {
-  return internal::OptionsOf<FloatNormalization>();
-}
-RuleSafety SafetyOfFloatNormalization() { return FloatNormalization::kSafety; }
-AnalysisSet PreservedByFloatNormalization() { return {}; }
+HLO_DEFINE_PASS_FACTS(FloatNormalization)
 
 }  // namespace hlo

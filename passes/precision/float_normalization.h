@@ -37,19 +37,13 @@ struct FloatNormalizationOptions {
   OneOf<"none", "gpu"> support;
   CudaCapability compute_capability;
 
-  static auto Fields() {
-    using O = FloatNormalizationOptions;
-    return std::tuple{Optional("narrow", &O::narrow), Optional("mixed", &O::mixed),
-                      Optional("support", &O::support),
-                      Optional("compute_capability", &O::compute_capability)};
-  }
+  HLO_OPTIONS(FloatNormalizationOptions, narrow, mixed, support, compute_capability)
 };
 
-class FloatNormalization final : public Pass {
+class FloatNormalization final : public WithOptions<Pass, FloatNormalizationOptions> {
  public:
-  using Options = FloatNormalizationOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit FloatNormalization(Options options = {}) : options_(std::move(options)) {}
   void set_types(ElementType low, ElementType high) {
     low_ = low;
     high_ = high;
@@ -57,7 +51,6 @@ class FloatNormalization final : public Pass {
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
-  Options options_;
   ElementType low_ = ElementType::kBF16;
   ElementType high_ = ElementType::kF32;
 };

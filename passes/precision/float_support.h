@@ -17,11 +17,7 @@ struct FloatSupportOptions {
   OpcodeList mixed;
   OpcodeList rounded;
 
-  static auto Fields() {
-    using O = FloatSupportOptions;
-    return std::tuple{Optional("narrow", &O::narrow), Optional("mixed", &O::mixed),
-                      Optional("rounded", &O::rounded)};
-  }
+  HLO_OPTIONS(FloatSupportOptions, narrow, mixed, rounded)
 };
 
 class FloatSupport {

@@ -45,9 +45,9 @@ bool IsPlainStep(const Instruction& step) {
 bool EndsInPlace(const Instruction& root) {
   const std::vector<Instruction*> ends = root.operand_vector();
   return InPlaceOperand(root.opcode()) >= 0 ||
-         (root.opcode() == Opcode::kTuple &&
-          std::any_of(ends.begin(), ends.end(),
-                      [](const Instruction* end) { return InPlaceOperand(end->opcode()) >= 0; }));
+         (root.opcode() == Opcode::kTuple && absl::c_any_of(ends, [](const Instruction* end) {
+            return InPlaceOperand(end->opcode()) >= 0;
+          }));
 }
 
 bool LiesOnHost(Shape shape) { return MemorySpaceOf(shape) == kHostMemorySpace; }
@@ -147,17 +147,16 @@ bool NarrowPlaces::NeedsConversionOf(const Instruction& instruction, int i) {
 
 // What something else than a piece of program calls, or what such a computation calls.
 bool NarrowPlaces::BelongsToRegion(const Computation& computation) const {
-  return std::any_of(
-      computation.callers().begin(), computation.callers().end(), [&](const CallSite& site) {
-        return !kBodyRunners.Has(site.caller->opcode()) || regions_.contains(site.caller->parent());
-      });
+  return absl::c_any_of(computation.callers(), [&](const CallSite& site) {
+    return !kBodyRunners.Has(site.caller->opcode()) || regions_.contains(site.caller->parent());
+  });
 }
 
 // One of its computations says what an operation does as well.
 bool NarrowPlaces::CallsRegion(const Instruction& instruction) const {
   const std::vector<Computation*> calls = instruction.calls();
-  return std::any_of(calls.begin(), calls.end(),
-                     [&](const Computation* callee) { return regions_.contains(callee); });
+  return absl::c_any_of(calls,
+                        [&](const Computation* callee) { return regions_.contains(callee); });
 }
 
 // The fusion, not what its computation ends with, says what is given: it is one of the operations
@@ -342,12 +341,10 @@ bool NarrowPlaces::MayBeConverted(const Instruction& instruction) const {
 }
 
 bool NarrowPlaces::ReadsWide(const Instruction& instruction) {
-  return std::any_of(instruction.operands().begin(), instruction.operands().end(),
-                     [&](const Instruction* operand) {
-                       return operand->shape().IsArray() &&
-                              operand->shape().element_type() == support_.high() &&
-                              !IsNarrow(*operand, 0);
-                     });
+  return absl::c_any_of(instruction.operands(), [&](const Instruction* operand) {
+    return operand->shape().IsArray() && operand->shape().element_type() == support_.high() &&
+           !IsNarrow(*operand, 0);
+  });
 }
 
 // Whether operand `i` may be narrow.
@@ -443,8 +440,7 @@ bool NarrowPlaces::Revert(const Computation& fused) {
     return false;
   };
   const auto any_narrow = [&](const std::vector<Instruction*>& values) {
-    return std::any_of(values.begin(), values.end(),
-                       [&](const Instruction* value) { return AnyNarrow(*value); });
+    return absl::c_any_of(values, [&](const Instruction* value) { return AnyNarrow(*value); });
   };
   bool changed = false;
   for (const Instruction* instruction : fused.PostOrder()) {

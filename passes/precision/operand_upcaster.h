@@ -20,24 +20,17 @@ namespace hlo {
 struct OperandUpcasterOptions {
   bool leave_library_products = false;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("leave_library_products", &OperandUpcasterOptions::leave_library_products)};
-  }
+  HLO_OPTIONS(OperandUpcasterOptions, leave_library_products)
 };
 
-class OperandUpcaster final : public ExpanderPass {
+class OperandUpcaster final : public WithOptions<ExpanderPass, OperandUpcasterOptions> {
  public:
-  using Options = OperandUpcasterOptions;
-  explicit OperandUpcaster(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
 
  protected:
   OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 // The element type that a dot or convolution has when none is asked for.

@@ -24,26 +24,18 @@ struct ResultCasterOptions {
   bool other_kinds_only = false;
   bool leave_library_products = false;
 
-  static auto Fields() {
-    using O = ResultCasterOptions;
-    return std::tuple{Optional("other_kinds_only", &O::other_kinds_only),
-                      Optional("leave_library_products", &O::leave_library_products)};
-  }
+  HLO_OPTIONS(ResultCasterOptions, other_kinds_only, leave_library_products)
 };
 
-class ResultCaster final : public ExpanderPass {
+class ResultCaster final : public WithOptions<ExpanderPass, ResultCasterOptions> {
  public:
-  using Options = ResultCasterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ResultCaster(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -36,9 +36,8 @@ void HoistParameters(Computation& computation, InstructionOrder& sequence) {
 }
 
 void HoistConstants(InstructionOrder& sequence) {
-  const bool tied = std::any_of(sequence.begin(), sequence.end(), [](const Instruction* i) {
-    return i->IsConstant() && i->has_control_edges();
-  });
+  const bool tied = absl::c_any_of(
+      sequence, [](const Instruction* i) { return i->IsConstant() && i->has_control_edges(); });
   if (tied) return;
   std::stable_partition(sequence.begin(), sequence.end(),
                         [](const Instruction* i) { return i->IsConstant(); });

@@ -26,23 +26,14 @@ struct InstructionHoisterOptions {
   bool hoist_bitcasts = false;
   bool hoist_gtes = false;
 
-  static auto Fields() {
-    using O = InstructionHoisterOptions;
-    return std::tuple{Optional("hoist_parameters", &O::hoist_parameters),
-                      Optional("hoist_constants", &O::hoist_constants),
-                      Optional("hoist_bitcasts", &O::hoist_bitcasts),
-                      Optional("hoist_gtes", &O::hoist_gtes)};
-  }
+  HLO_OPTIONS(InstructionHoisterOptions, hoist_parameters, hoist_constants, hoist_bitcasts,
+              hoist_gtes)
 };
 
-class InstructionHoister final : public Pass {
+class InstructionHoister final : public WithOptions<Pass, InstructionHoisterOptions> {
  public:
-  using Options = InstructionHoisterOptions;
-  explicit InstructionHoister(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

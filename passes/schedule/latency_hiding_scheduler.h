@@ -72,45 +72,23 @@ struct LatencyHidingSchedulerOptions {
   bool force_delay_over_memory_pressure = false;
   bool deannotate_group_if_blocked = false;
 
-  static auto Fields() {
-    using O = LatencyHidingSchedulerOptions;
-    return std::tuple{
-        Optional("memory_limit_bytes", &O::memory_limit_bytes),
-        Optional("platform", &O::platform),
-        Optional("all_gather_overlap_limit", &O::all_gather_overlap_limit),
-        Optional("all_reduce_overlap_limit", &O::all_reduce_overlap_limit),
-        Optional("all_to_all_overlap_limit", &O::all_to_all_overlap_limit),
-        Optional("collective_broadcast_overlap_limit", &O::collective_broadcast_overlap_limit),
-        Optional("collective_permute_overlap_limit", &O::collective_permute_overlap_limit),
-        Optional("copy_overlap_limit", &O::copy_overlap_limit),
-        Optional("ragged_all_to_all_overlap_limit", &O::ragged_all_to_all_overlap_limit),
-        Optional("reduce_scatter_overlap_limit", &O::reduce_scatter_overlap_limit),
-        Optional("send_recv_overlap_limit", &O::send_recv_overlap_limit),
-        Optional("send_recv_host_overlap_limit", &O::send_recv_host_overlap_limit),
-        Optional("rerun", &O::rerun),
-        Optional("schedule_send_recvs", &O::schedule_send_recvs),
-        Optional("force_send_recv_to_use_same_resource", &O::force_send_recv_to_use_same_resource),
-        Optional("track_sync_op_resource_usage", &O::track_sync_op_resource_usage),
-        Optional("aggressive_scheduling_policies", &O::aggressive_scheduling_policies),
-        Optional("prioritize_async_depth_over_stall", &O::prioritize_async_depth_over_stall),
-        Optional("enable_release_start_policy", &O::enable_release_start_policy),
-        Optional("depth_based_memory_pressure_reduction",
-                 &O::depth_based_memory_pressure_reduction),
-        Optional("flexible_scheduling_annotation_scheduling",
-                 &O::flexible_scheduling_annotation_scheduling),
-        Optional("aggressive_flexible_annotation_scheduling",
-                 &O::aggressive_flexible_annotation_scheduling),
-        Optional("force_delay_over_memory_pressure", &O::force_delay_over_memory_pressure),
-        Optional("deannotate_group_if_blocked", &O::deannotate_group_if_blocked)};
-  }
+  HLO_OPTIONS(LatencyHidingSchedulerOptions, memory_limit_bytes, platform, all_gather_overlap_limit,
+              all_reduce_overlap_limit, all_to_all_overlap_limit,
+              collective_broadcast_overlap_limit, collective_permute_overlap_limit,
+              copy_overlap_limit, ragged_all_to_all_overlap_limit, reduce_scatter_overlap_limit,
+              send_recv_overlap_limit, send_recv_host_overlap_limit, rerun, schedule_send_recvs,
+              force_send_recv_to_use_same_resource, track_sync_op_resource_usage,
+              aggressive_scheduling_policies, prioritize_async_depth_over_stall,
+              enable_release_start_policy, depth_based_memory_pressure_reduction,
+              flexible_scheduling_annotation_scheduling, aggressive_flexible_annotation_scheduling,
+              force_delay_over_memory_pressure, deannotate_group_if_blocked)
 };
 
-class LatencyHidingScheduler final : public Pass {
+class LatencyHidingScheduler final : public WithOptions<Pass, LatencyHidingSchedulerOptions> {
  public:
   static constexpr AnalysisSet kPreserves =
       AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
-  using Options = LatencyHidingSchedulerOptions;
-  explicit LatencyHidingScheduler(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
@@ -122,8 +100,6 @@ class LatencyHidingScheduler final : public Pass {
                                           const Options& options) const;
   absl::StatusOr<bool> RunByTimes(Module& module, PassContext& context) const;
   absl::StatusOr<bool> RunByUnits(Module& module, PassContext& context) const;
-
-  Options options_;
 };
 
 }  // namespace hlo

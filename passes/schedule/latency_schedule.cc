@@ -16,7 +16,7 @@ enum ReadyClass : size_t { kStart, kBeforeStart, kOther, kReadyClasses };
 
 template <class T>
 void SortAndUnique(std::vector<T>& items) {
-  std::sort(items.begin(), items.end());
+  absl::c_sort(items);
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
@@ -72,9 +72,9 @@ void LatencySchedule::FindPairs(const Durations& durations) {
     Node& node = nodes_[i];
     node.seconds = durations.Of(*given_[i]);
     if (node.is_start) node.background = durations.InBackground(*given_[i]);
-    node.leads_to_start =
-        node.is_start || std::any_of(node.waiting.begin(), node.waiting.end(),
-                                     [this](Number user) { return nodes_[user].leads_to_start; });
+    node.leads_to_start = node.is_start || absl::c_any_of(node.waiting, [this](Number user) {
+                            return nodes_[user].leads_to_start;
+                          });
   }
 }
 
@@ -161,14 +161,14 @@ LatencySchedule::Number LatencySchedule::Choose(State& state, int64_t limit_byte
     return false;
   };
   for (std::set<Number>& ready : state.ready) {
-    const auto at = std::find_if(ready.begin(), ready.end(), fits);
+    const auto at = absl::c_find_if(ready, fits);
     if (at == ready.end()) continue;
     const Number chosen = *at;
     ready.erase(at);
     return chosen;
   }
-  const auto waits = std::find_if(state.under_way.begin(), state.under_way.end(),
-                                  [&](const auto& done) { return fits(done.second); });
+  const auto waits =
+      absl::c_find_if(state.under_way, [&](const auto& done) { return fits(done.second); });
   const Number chosen = waits != state.under_way.end() ? waits->second : least;
   for (std::set<Number>& ready : state.ready) ready.erase(chosen);
   std::erase_if(state.under_way, [chosen](const auto& done) { return done.second == chosen; });

@@ -48,35 +48,20 @@ struct LegalizeSchedulingAnnotationsOptions {
   bool check_non_mitigatable_gap_only = false;
   bool skip_opt_barriers = false;
 
-  static auto Fields() {
-    using O = LegalizeSchedulingAnnotationsOptions;
-    return std::tuple{
-        Optional("keep_sync_annotation", &O::keep_sync_annotation),
-        Optional("keep_trivial_sync_annotation", &O::keep_trivial_sync_annotation),
-        Optional("propagate_annotation", &O::propagate_annotation),
-        Optional("check_start_done_annotation_consistency",
-                 &O::check_start_done_annotation_consistency),
-        Optional("remove_loop_iteration_annotation_only",
-                 &O::remove_loop_iteration_annotation_only),
-        Optional("run_verification", &O::run_verification),
-        Optional("keep_start_annotation", &O::keep_start_annotation),
-        Optional("deannotate_unsupported_groups", &O::deannotate_unsupported_groups),
-        Optional("check_gap_only", &O::check_gap_only),
-        Optional("check_non_mitigatable_gap_only", &O::check_non_mitigatable_gap_only),
-        Optional("skip_opt_barriers", &O::skip_opt_barriers)};
-  }
+  HLO_OPTIONS(LegalizeSchedulingAnnotationsOptions, keep_sync_annotation,
+              keep_trivial_sync_annotation, propagate_annotation,
+              check_start_done_annotation_consistency, remove_loop_iteration_annotation_only,
+              run_verification, keep_start_annotation, deannotate_unsupported_groups,
+              check_gap_only, check_non_mitigatable_gap_only, skip_opt_barriers)
 };
 
-class LegalizeSchedulingAnnotations final : public Pass {
+class LegalizeSchedulingAnnotations final
+    : public WithOptions<Pass, LegalizeSchedulingAnnotationsOptions> {
  public:
   static constexpr AnalysisSet kPreserves =
       AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
-  using Options = LegalizeSchedulingAnnotationsOptions;
-  explicit LegalizeSchedulingAnnotations(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

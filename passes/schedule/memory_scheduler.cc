@@ -156,7 +156,7 @@ class Schedules {
         }
         states[top] = State::kEntered;
         before.assign(Needs(top).begin(), Needs(top).end());
-        std::sort(before.begin(), before.end(), first);
+        absl::c_sort(before, first);
         for (size_t i = before.size(); i-- > 0;) {
           if (states[before[i]] == State::kNew) stack.push_back(before[i]);
         }
@@ -552,9 +552,8 @@ absl::StatusOr<MemorySchedule> MemoryScheduler::Plan(const Computation& computat
   }
   // One algorithm for all computations: what the entry needs says which.
   if (computation.is_entry()) {
-    const auto best = std::min_element(plan.begin(), plan.end(), [](const auto& a, const auto& b) {
-      return a.peak_bytes < b.peak_bytes;
-    });
+    const auto best = absl::c_min_element(
+        plan, [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
     way_ = static_cast<size_t>(best - plan.begin());
   }
   return plan;

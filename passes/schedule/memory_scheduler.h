@@ -32,9 +32,7 @@ namespace hlo {
 struct MemorySchedulerOptions {
   OneOf<"default", "list", "dfs", "postorder", "bfs"> algorithm;
 
-  static auto Fields() {
-    return std::tuple{Optional("algorithm", &MemorySchedulerOptions::algorithm)};
-  }
+  HLO_OPTIONS(MemorySchedulerOptions, algorithm)
 };
 
 struct ScheduledOrder {
@@ -44,13 +42,13 @@ struct ScheduledOrder {
 // By each algorithm that is tried.
 using MemorySchedule = std::vector<ScheduledOrder>;
 
-class MemoryScheduler final : public PlannedPass<MemorySchedule> {
+class MemoryScheduler final
+    : public WithOptions<PlannedPass<MemorySchedule>, MemorySchedulerOptions> {
  public:
   static constexpr AnalysisSet kPreserves =
       AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
-  using Options = MemorySchedulerOptions;
+  using WithOptions::WithOptions;
   static constexpr uint32_t kUnknown = ~uint32_t{0};
-  explicit MemoryScheduler(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  protected:
@@ -69,7 +67,6 @@ class MemoryScheduler final : public PlannedPass<MemorySchedule> {
   mutable std::vector<uint32_t> numbers_of_values_;
   mutable std::vector<std::vector<uint32_t>> orders_;
   mutable size_t way_ = 0;  // which algorithm it is; known when the entry has been planned
-  Options options_;
 };
 
 }  // namespace hlo

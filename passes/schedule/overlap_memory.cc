@@ -61,7 +61,7 @@ OverlapMemory::OverlapMemory(const std::vector<Instruction*>& given, const Value
         if (buffer != kUncounted) needs.reads.push_back(buffer);
       }
     }
-    std::sort(needs.reads.begin(), needs.reads.end());
+    absl::c_sort(needs.reads);
     needs.reads.erase(std::unique(needs.reads.begin(), needs.reads.end()), needs.reads.end());
     for (const ValueId value : values.Of(instruction)) {
       const uint32_t buffer = buffer_of(sets.SetOf(value), /*is_counted=*/true);

@@ -26,12 +26,11 @@ bool IsNet(const OverlapNode& node, OverlapResource resource, ResourceUse use) {
   if (node.instruction->opcode() != Opcode::kWhile) return true;
   const ResourceUse other =
       use == ResourceUse::kOccupies ? ResourceUse::kReleases : ResourceUse::kOccupies;
-  return std::find(node.resources.begin(), node.resources.end(), std::pair(resource, other)) ==
-         node.resources.end();
+  return !absl::c_linear_search(node.resources, std::pair(resource, other));
 }
 
 void Erase(std::vector<uint32_t>& numbers, uint32_t number) {
-  const auto at = std::find(numbers.begin(), numbers.end(), number);
+  const auto at = absl::c_find(numbers, number);
   *at = numbers.back();
   numbers.pop_back();
 }
@@ -41,8 +40,7 @@ void Erase(std::vector<uint32_t>& numbers, uint32_t number) {
 // ---- groups ----
 
 OverlapSchedule::Group& OverlapSchedule::GroupOf(int64_t id) {
-  return *std::find_if(groups_.begin(), groups_.end(),
-                       [id](const Group& group) { return group.id == id; });
+  return *absl::c_find_if(groups_, [id](const Group& group) { return group.id == id; });
 }
 
 absl::Status OverlapSchedule::FindGroups() {
@@ -51,8 +49,8 @@ absl::Status OverlapSchedule::FindGroups() {
                      SchedulingAnnotationOf(*graph_[i].instruction));
     if (!annotation.has_value() || !annotation->group.has_value()) continue;
     graph_[i].group = *annotation->group;
-    auto group = std::find_if(groups_.begin(), groups_.end(),
-                              [&](const Group& other) { return other.id == *annotation->group; });
+    auto group = absl::c_find_if(
+        groups_, [&](const Group& other) { return other.id == *annotation->group; });
     if (group == groups_.end()) group = groups_.insert(group, {.id = *annotation->group});
     const Instruction& instruction = *graph_[i].instruction;
     if (group->members.empty()) group->keeps_order = KeepsOrderInGroup(instruction);
@@ -81,9 +79,8 @@ ResourceCounts OverlapSchedule::NeededInOrder(const Group& group) const {
   for (auto member = group.members.rbegin(); member != group.members.rend(); ++member) {
     const OverlapNode& node = graph_[*member];
     if (node.is_start) {
-      const auto edge =
-          std::find_if(node.after.begin(), node.after.end(),
-                       [&](const OverlapEdge& after) { return graph_[after.to].start == *member; });
+      const auto edge = absl::c_find_if(
+          node.after, [&](const OverlapEdge& after) { return graph_[after.to].start == *member; });
       for (size_t i = 0; i < needed.size() && edge != node.after.end(); ++i)
         needed[i] -= graph_[edge->to].needed[i];
       continue;
@@ -123,8 +120,8 @@ bool OverlapSchedule::GroupFits(const Group& group, bool overlapped) const {
 
 bool OverlapSchedule::StartGroup(bool overlapped) {
   if (!held_back_.empty()) return false;
-  const auto found = std::find_if(ready_groups_.begin(), ready_groups_.end(),
-                                  [&](int64_t id) { return GroupFits(GroupOf(id), overlapped); });
+  const auto found = absl::c_find_if(
+      ready_groups_, [&](int64_t id) { return GroupFits(GroupOf(id), overlapped); });
   if (found == ready_groups_.end()) return false;
   const int64_t id = *found;
   *found = ready_groups_.back();
@@ -240,7 +237,7 @@ MemoryChange OverlapSchedule::ChangeBy(Candidate& candidate) const {
 bool OverlapSchedule::IsShort(Candidate& candidate) const {
   if (!candidate.is_short.has_value()) {
     const ResourceUses& uses = graph_[candidate.number].resources;
-    candidate.is_short = std::any_of(uses.begin(), uses.end(), [&](const auto& use) {
+    candidate.is_short = absl::c_any_of(uses, [&](const auto& use) {
       const auto i = static_cast<size_t>(use.first);
       return free_[i] == 0 && wanted_[i] > 0;
     });
@@ -299,8 +296,7 @@ int OverlapSchedule::CompareByTime(Candidate& a, Candidate& b) {
   if (options_.enable_release_start_policy) {
     const auto is_due = [&](const OverlapNode& node) {
       const std::pair release(OverlapResource::kCollectivePermute, ResourceUse::kReleases);
-      return node.ready_time <= now_ && std::find(node.resources.begin(), node.resources.end(),
-                                                  release) != node.resources.end();
+      return node.ready_time <= now_ && absl::c_linear_search(node.resources, release);
     };
     if (const int better = Compare(is_due(x), is_due(y))) return better;
     if (is_due(x)) {
@@ -439,8 +435,7 @@ void OverlapSchedule::Schedule(Number number) {
   std::vector<int64_t> seen;
   for (const OverlapEdge& edge : node.before) {
     const int64_t id = graph_[edge.to].group;
-    if (id == -1 || id == node.group || std::find(seen.begin(), seen.end(), id) != seen.end())
-      continue;
+    if (id == -1 || id == node.group || absl::c_linear_search(seen, id)) continue;
     seen.push_back(id);
     Group& group = GroupOf(id);
     if (++group.after_done == group.after) ready_groups_.push_back(id);

@@ -1,7 +1,5 @@
 #include "passes/schedule/remat_candidates.h"
 
-#include <algorithm>
-
 namespace hlo::remat {
 namespace {
 
@@ -33,8 +31,7 @@ class Candidates::Row {
     for (const LogicalBufferId id : item.used) {
       const Buffer& buffer = memory_.buffer(id);
       // Kept longer, unless it is computed again, too.
-      if (!memory_.IsLive(id) &&
-          std::find(items_.begin(), items_.end(), buffer.maker) == items_.end())
+      if (!memory_.IsLive(id) && !absl::c_linear_search(items_, buffer.maker))
         bytes_ -= buffer.bytes;
       // What it has read is not there any more.
       for (const Item* writer : buffer.overwriters)
@@ -170,8 +167,7 @@ bool Candidates::IsUsedNow(const Offer& offer, const Item* start) const {
 }
 
 bool Candidates::MakesUsedNow(const Item& item) const {
-  return std::any_of(item.made.begin(), item.made.end(),
-                     [&](LogicalBufferId id) { return memory_.IsUsedNow(id); });
+  return absl::c_any_of(item.made, [&](LogicalBufferId id) { return memory_.IsUsedNow(id); });
 }
 
 // Of what is kept otherwise there is one, which others may know by other names.
@@ -186,7 +182,7 @@ namespace {
 // Whether all that is still going to use the value does so by the name of `item`, or by names that
 // are yet to be given to it.
 bool IsOnlyName(const MemoryTracker& memory, const Item& item, const Buffer& buffer) {
-  return std::all_of(buffer.uses.begin(), buffer.uses.end(), [&](const BufferUse& use) {
+  return absl::c_all_of(buffer.uses, [&](const BufferUse& use) {
     if (use.user->is_placed) return true;
     const Instruction* name = use.user->instruction->operand(use.operand);
     while (name != item.instruction && IsTransparent(*name) && !IsPlaced(memory, name))
@@ -201,8 +197,8 @@ bool IsWaitingArray(const MemoryTracker& memory, const Item& item) {
   const Buffer& buffer = memory.buffer(item.held[0]);
   if (buffer.is_live_out || !memory.IsLive(item.held[0])) return false;
   return IsOnlyName(memory, item, buffer) &&
-         std::any_of(item.instruction->uses().begin(), item.instruction->uses().end(),
-                     [&](const Use& use) { return !IsPlaced(memory, use.user); });
+         absl::c_any_of(item.instruction->uses(),
+                        [&](const Use& use) { return !IsPlaced(memory, use.user); });
 }
 
 }  // namespace
@@ -230,8 +226,8 @@ std::optional<int64_t> Candidates::CostOfOffload(const Item& item) const {
     if (use.user->turn > last->turn) last = use.user;
   }
   const auto is_going_to_use = [&](const Item* at) {
-    return !at->is_placed && std::any_of(uses.begin(), uses.end(),
-                                         [at](const BufferUse& use) { return use.user == at; });
+    return !at->is_placed &&
+           absl::c_any_of(uses, [at](const BufferUse& use) { return use.user == at; });
   };
   Model& model = memory_.model();
   const float needed = model.SecondsToHost(bytes) + model.SecondsFromHost(bytes);

@@ -28,9 +28,7 @@ Item* Edits::AddCopy(const Instruction& original, std::string_view name) {
     copy->mutable_extras().control.reset();
   }
   for (Instruction* before : original.control_predecessors()) copy->AddControlPredecessor(before);
-  const absl::Span<Instruction* const> successors = original.control_successors();
-  for (Instruction* after : std::vector<Instruction*>(successors.begin(), successors.end()))
-    after->AddControlPredecessor(copy);
+  for (Instruction* after : original.control_successors()) after->AddControlPredecessor(copy);
   Item* const item = sequence_.Add(copy);
   item->is_new = true;
   return item;

@@ -7,18 +7,16 @@
 namespace hlo::remat {
 namespace {
 
-bool Holds(const BufferIds& ids, LogicalBufferId id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
+bool Holds(const BufferIds& ids, LogicalBufferId id) { return absl::c_linear_search(ids, id); }
 
 void ReplaceIn(BufferIds& ids, LogicalBufferId from, LogicalBufferId to) {
-  std::replace(ids.begin(), ids.end(), from, to);
+  absl::c_replace(ids, from, to);
 }
 
 int CountUsers(const std::vector<BufferUse>& uses) {
   std::vector<const Item*> users;
   for (const BufferUse& use : uses) users.push_back(use.user);
-  std::sort(users.begin(), users.end());
+  absl::c_sort(users);
   return static_cast<int>(std::unique(users.begin(), users.end()) - users.begin());
 }
 
@@ -158,18 +156,16 @@ int64_t MemoryTracker::BytesStillUsed(const Item& item) const {
   int64_t bytes = 0;
   for (const LogicalBufferId id : item.made) {
     const std::vector<BufferUse>& uses = buffer(id).uses;
-    if (std::any_of(uses.begin(), uses.end(),
-                    [](const BufferUse& use) { return !use.user->is_placed; }))
+    if (absl::c_any_of(uses, [](const BufferUse& use) { return !use.user->is_placed; }))
       bytes += buffer(id).bytes;
   }
   return bytes;
 }
 
 bool MemoryTracker::HasUnplacedUsers(const Item& item) const {
-  return std::any_of(item.made.begin(), item.made.end(), [&](LogicalBufferId id) {
+  return absl::c_any_of(item.made, [&](LogicalBufferId id) {
     const std::vector<BufferUse>& uses = buffer(id).uses;
-    return std::any_of(uses.begin(), uses.end(),
-                       [](const BufferUse& use) { return !use.user->is_placed; });
+    return absl::c_any_of(uses, [](const BufferUse& use) { return !use.user->is_placed; });
   });
 }
 

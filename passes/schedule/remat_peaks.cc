@@ -1,13 +1,11 @@
 #include "passes/schedule/remat_peaks.h"
 
-#include <algorithm>
-
 namespace hlo::remat {
 
 std::vector<Computation*> RunCallees(const Instruction& instruction) {
   if (CallKindOf(instruction.opcode()) != CallKind::kControlFlow) return {};
   std::vector<Computation*> callees = instruction.calls();
-  if (instruction.opcode() == Opcode::kWhile) std::reverse(callees.begin(), callees.end());
+  if (instruction.opcode() == Opcode::kWhile) absl::c_reverse(callees);
   return callees;
 }
 

@@ -1,7 +1,5 @@
 #include "passes/schedule/remat_rewrite.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "lib/support/check.h"
 #include "lib/support/read_number.h"
@@ -41,7 +39,7 @@ void GiveOwnChannel(Instruction& copy, int64_t& next) {
 // Nothing but names of it are left.
 bool HasNamesOnly(const Sequence& sequence, const Instruction& instruction) {
   const std::vector<Item*> users = sequence.Users(instruction);
-  return std::all_of(users.begin(), users.end(), [&](const Item* user) {
+  return absl::c_all_of(users, [&](const Item* user) {
     return IsTransparent(*user->instruction) && HasNamesOnly(sequence, *user->instruction);
   });
 }
@@ -144,9 +142,9 @@ Item* Rewriter::Deadline(const Item& copy, absl::Span<Item* const> names) const 
   // What has many users has one soon.
   const auto comes_after = [&](const Item* item) {
     for (const Instruction* operand : item->instruction->operands()) {
-      if (std::find(read.begin(), read.end(), operand) != read.end()) return true;
+      if (absl::c_linear_search(read, operand)) return true;
     }
-    return std::find(others.begin(), others.end(), item) != others.end();
+    return absl::c_linear_search(others, item);
   };
   size_t uses = 0;
   for (const Instruction* value : read) uses += value->uses().size();

@@ -72,7 +72,7 @@ std::vector<Item*> Sequence::Users(const Instruction& instruction) const {
     Item* const user = Of(use.user);
     if (user != nullptr && !user->is_gone) users.push_back(user);
   }
-  std::sort(users.begin(), users.end(), [](const Item* a, const Item* b) {
+  absl::c_sort(users, [](const Item* a, const Item* b) {
     return a->instruction->id() < b->instruction->id();
   });
   users.erase(std::unique(users.begin(), users.end()), users.end());
@@ -81,7 +81,7 @@ std::vector<Item*> Sequence::Users(const Instruction& instruction) const {
 
 bool Sequence::IsDead(const Instruction& instruction) const {
   if (instruction.is_root()) return false;
-  return std::none_of(instruction.uses().begin(), instruction.uses().end(), [&](const Use& use) {
+  return absl::c_none_of(instruction.uses(), [&](const Use& use) {
     const Item* const user = Of(use.user);
     return user != nullptr && !user->is_gone;
   });

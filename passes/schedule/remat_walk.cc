@@ -192,13 +192,13 @@ std::vector<Instruction*> Walk::Needed(const State& state) {
     const bool stays = instruction == state.computation.root() ||
                        instruction->has_control_edges() ||
                        instruction->opcode() == Opcode::kParameter || effects_.Of(*instruction) ||
-                       std::any_of(instruction->uses().begin(), instruction->uses().end(),
-                                   [&](const Use& use) { return needed.contains(use.user); });
+                       absl::c_any_of(instruction->uses(),
+                                      [&](const Use& use) { return needed.contains(use.user); });
     if (!stays) continue;
     needed.insert(instruction);
     kept.push_back(instruction);
   }
-  std::reverse(kept.begin(), kept.end());
+  absl::c_reverse(kept);
   return kept;
 }
 

@@ -74,39 +74,18 @@ struct RematerializationOptions {
   std::string execution_threads;
   bool require_schedule = false;
 
-  static auto Fields() {
-    using O = RematerializationOptions;
-    return std::tuple{
-        Optional("memory_limit_bytes", &O::memory_limit_bytes),
-        Optional("recompute", &O::recompute),
-        Optional("compress", &O::compress),
-        Optional("host_offload", &O::host_offload),
-        Optional("remat_algorithm", &O::remat_algorithm),
-        Optional("block_size_limit", &O::block_size_limit),
-        Optional("block_rematerialization_factor", &O::block_rematerialization_factor),
-        Optional("min_remat_size", &O::min_remat_size),
-        Optional("compact_shape_function", &O::compact_shape_function),
-        Optional("minor_multiple", &O::minor_multiple),
-        Optional("host_memory_space", &O::host_memory_space),
-        Optional("bandwidth_to_host_bytes_per_second", &O::bandwidth_to_host_bytes_per_second),
-        Optional("bandwidth_from_host_bytes_per_second", &O::bandwidth_from_host_bytes_per_second),
-        Optional("flops_per_second", &O::flops_per_second),
-        Optional("transcendentals_per_second", &O::transcendentals_per_second),
-        Optional("bytes_per_second", &O::bytes_per_second),
-        Optional("async_computation_parallelism", &O::async_computation_parallelism),
-        Optional("execution_threads", &O::execution_threads),
-        Optional("require_schedule", &O::require_schedule)};
-  }
+  HLO_OPTIONS(RematerializationOptions, memory_limit_bytes, recompute, compress, host_offload,
+              remat_algorithm, block_size_limit, block_rematerialization_factor, min_remat_size,
+              compact_shape_function, minor_multiple, host_memory_space,
+              bandwidth_to_host_bytes_per_second, bandwidth_from_host_bytes_per_second,
+              flops_per_second, transcendentals_per_second, bytes_per_second,
+              async_computation_parallelism, execution_threads, require_schedule)
 };
 
-class Rematerialization final : public Pass {
+class Rematerialization final : public WithOptions<Pass, RematerializationOptions> {
  public:
-  using Options = RematerializationOptions;
-  explicit Rematerialization(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

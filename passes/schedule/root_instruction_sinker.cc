@@ -9,8 +9,7 @@ namespace {
 absl::Status SinkRoot(Computation& computation) {
   Instruction* root = computation.root();
   std::vector<Instruction*> sequence = computation.schedule();
-  Builder builder(&computation);
-  builder.set_origin(root);
+  Builder builder(&computation, root);
   Instruction* sunk;
   if (root->shape().IsTuple()) {
     std::vector<Instruction*> elements;

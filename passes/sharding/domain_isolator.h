@@ -19,16 +19,12 @@
 
 namespace hlo {
 
-class DomainIsolator final : public ComputationPass {
+class DomainIsolator final : public WithOptions<ComputationPass, DomainOptions> {
  public:
-  using Options = DomainOptions;
-  explicit DomainIsolator(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
 
  protected:
   absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -173,8 +173,7 @@ int64_t Normalize(const Domain& domain, const Sharding& told) {
 
 // `value` by way of a tuple, from which it comes with this sharding.
 Instruction* ThroughTuple(Instruction* value, const Sharding& sharding) {
-  Builder builder(value->parent());
-  builder.set_origin(value);
+  Builder builder(value);
   Instruction* tuple = builder.Tuple({value});
   Instruction* element = builder.GetTupleElement(tuple, 0);
   const Sharding::Leaf* single = SingleLeaf(sharding);

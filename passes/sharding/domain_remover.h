@@ -20,16 +20,12 @@
 
 namespace hlo {
 
-class DomainRemover final : public ComputationPass {
+class DomainRemover final : public WithOptions<ComputationPass, DomainOptions> {
  public:
-  using Options = DomainOptions;
-  explicit DomainRemover(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
 
  protected:
   absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

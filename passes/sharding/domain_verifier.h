@@ -12,17 +12,13 @@
 
 namespace hlo {
 
-class DomainVerifier final : public ComputationPass {
+class DomainVerifier final : public WithOptions<ComputationPass, DomainOptions> {
  public:
-  using Options = DomainOptions;
+  using WithOptions::WithOptions;
   static constexpr AnalysisSet kPreserves = AnalysisSet::All();
-  explicit DomainVerifier(Options options = {}) : options_(std::move(options)) {}
 
  protected:
   absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "lib/support/read_number.h"
 #include "lib/support/status.h"
 #include "passes/sharding/open_dims.h"
@@ -112,7 +110,7 @@ absl::StatusOr<bool> ShardingAnnotations::Take(Module& module, bool replace) {
   bool changed = false;
   for (Computation* computation : module.computations()) {
     std::vector<Instruction*> order = computation->PostOrder();
-    std::reverse(order.begin(), order.end());
+    absl::c_reverse(order);
     for (Instruction* instruction : order) {
       if (IsCustomCall(*instruction, kToManual) || IsCustomCall(*instruction, kToAutomatic))
         RETURN_IF_ERROR(CheckHasOneOperand(*instruction));
@@ -142,7 +140,7 @@ absl::StatusOr<DimVec> UnspecifiedDims(const Instruction& call) {
     dims.push_back(*dim);
     if (!text.empty() && text[0] == ',') text.remove_prefix(1);
   }
-  std::sort(dims.begin(), dims.end());
+  absl::c_sort(dims);
   return dims;
 }
 

@@ -27,7 +27,7 @@ std::optional<IotaTiles> CountOf(const TiledSharding& sharding) {
   DimVec sizes = PrimeFactors(std::ssize(sharding.devices));
   do {
     DimVec order(sizes.size());
-    std::iota(order.begin(), order.end(), 0);
+    absl::c_iota(order, 0);
     do {
       IotaTiles tiles = IotaTiles::Make(sharding.tile_dims, sizes, order);
       if (tiles.Devices() == sharding.devices) return tiles;

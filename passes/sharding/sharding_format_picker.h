@@ -16,21 +16,15 @@ namespace hlo {
 struct ShardingFormatPickerOptions {
   OneOf<"v1", "best_effort_v2"> sharding_type;
 
-  static auto Fields() {
-    return std::tuple{Optional("sharding_type", &ShardingFormatPickerOptions::sharding_type)};
-  }
+  HLO_OPTIONS(ShardingFormatPickerOptions, sharding_type)
 };
 
-class ShardingFormatPicker final : public Pass {
+class ShardingFormatPicker final : public WithOptions<Pass, ShardingFormatPickerOptions> {
  public:
   static constexpr AnalysisSet kPreserves =
       AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
-  using Options = ShardingFormatPickerOptions;
-  explicit ShardingFormatPicker(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

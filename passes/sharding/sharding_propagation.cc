@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/algorithm/container.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/one_sharding.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_groups.h"
@@ -420,10 +421,8 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
                                  config.allow_spmd_sharding_propagation_to_output),
                          Allowed(options_.allow_spmd_sharding_propagation_to_parameters,
                                  config.allow_spmd_sharding_propagation_to_parameters));
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kWhile) RETURN_IF_ERROR(PlaceLoop(*instruction));
-    }
+  for (Instruction* instruction : AllInstructions(module)) {
+    if (instruction->opcode() == Opcode::kWhile) RETURN_IF_ERROR(PlaceLoop(*instruction));
   }
   std::vector<Instruction*> tied;
   const ShardedCallers callers = TieComputations(module, is_open, tied);

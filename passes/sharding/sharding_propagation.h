@@ -36,26 +36,15 @@ struct ShardingPropagationOptions {
   bool allow_spmd_sharding_propagation_to_parameters = false;
   bool cse_prevention_only = false;
 
-  static auto Fields() {
-    using O = ShardingPropagationOptions;
-    return std::tuple{Optional("is_spmd", &O::is_spmd),
-                      Optional("propagate_metadata", &O::propagate_metadata),
-                      Optional("allow_spmd_sharding_propagation_to_output",
-                               &O::allow_spmd_sharding_propagation_to_output),
-                      Optional("allow_spmd_sharding_propagation_to_parameters",
-                               &O::allow_spmd_sharding_propagation_to_parameters),
-                      Optional("cse_prevention_only", &O::cse_prevention_only)};
-  }
+  HLO_OPTIONS(ShardingPropagationOptions, is_spmd, propagate_metadata,
+              allow_spmd_sharding_propagation_to_output,
+              allow_spmd_sharding_propagation_to_parameters, cse_prevention_only)
 };
 
-class ShardingPropagation final : public Pass {
+class ShardingPropagation final : public WithOptions<Pass, ShardingPropagationOptions> {
  public:
-  using Options = ShardingPropagationOptions;
-  explicit ShardingPropagation(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

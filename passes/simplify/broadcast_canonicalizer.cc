@@ -1,13 +1,11 @@
 #include "passes/simplify/broadcast_canonicalizer.h"
 
-#include <algorithm>
-
 namespace hlo {
 
 bool BroadcastCanonicalizer::Matches(const Instruction& instruction) const {
   if (instruction.shape().has_dynamic_dims()) return false;
   const DimVec& dims = instruction.attrs<BroadcastAttrs>().dimensions;
-  return !std::is_sorted(dims.begin(), dims.end());
+  return !absl::c_is_sorted(dims);
 }
 
 absl::StatusOr<Instruction*> BroadcastCanonicalizer::Expand(Instruction* broadcast,
@@ -15,7 +13,7 @@ absl::StatusOr<Instruction*> BroadcastCanonicalizer::Expand(Instruction* broadca
   const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
   const Instruction* x = broadcast->operand(0);
   DimVec sorted = dims;
-  std::sort(sorted.begin(), sorted.end());
+  absl::c_sort(sorted);
   DimVec sizes(broadcast->shape().dims().begin(), broadcast->shape().dims().end());
   DimVec order;  // for each dimension of the result the one of the sorted broadcast
   for (int64_t i = 0; i < broadcast->shape().rank(); ++i) order.push_back(i);

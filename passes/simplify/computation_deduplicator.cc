@@ -1,7 +1,5 @@
 #include "passes/simplify/computation_deduplicator.h"
 
-#include <algorithm>
-
 #include "passes/util/twin_computations.h"
 
 namespace hlo {
@@ -22,8 +20,8 @@ bool IsSmallEnough(const Computation& computation) {
 }
 
 bool HasCaller(const Computation& computation, bool (*is_such)(const Instruction&)) {
-  return std::any_of(computation.callers().begin(), computation.callers().end(),
-                     [&](const CallSite& site) { return is_such(*site.caller); });
+  return absl::c_any_of(computation.callers(),
+                        [&](const CallSite& site) { return is_such(*site.caller); });
 }
 
 bool IsCollectiveCaller(const Instruction& caller) {

@@ -18,20 +18,13 @@ namespace hlo {
 struct ComputationDeduplicatorOptions {
   bool mark_fusion_duplications = false;
 
-  static auto Fields() {
-    return std::tuple{Optional("mark_fusion_duplications",
-                               &ComputationDeduplicatorOptions::mark_fusion_duplications)};
-  }
+  HLO_OPTIONS(ComputationDeduplicatorOptions, mark_fusion_duplications)
 };
 
-class ComputationDeduplicator final : public Pass {
+class ComputationDeduplicator final : public WithOptions<Pass, ComputationDeduplicatorOptions> {
  public:
-  using Options = ComputationDeduplicatorOptions;
-  explicit ComputationDeduplicator(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -48,8 +48,7 @@ constexpr Opcode kDataMovement[] = {
 
 bool IsKnown(const Instruction& value) {
   if (value.opcode() == Opcode::kTuple) {
-    return std::all_of(value.operands().begin(), value.operands().end(),
-                       [](const Instruction* e) { return IsKnown(*e); });
+    return absl::c_all_of(value.operands(), [](const Instruction* e) { return IsKnown(*e); });
   }
   return value.IsConstant() || value.opcode() == Opcode::kIota ||
          (value.opcode() == Opcode::kBroadcast && value.operand(0)->IsConstant());
@@ -57,15 +56,13 @@ bool IsKnown(const Instruction& value) {
 
 bool HoldsConstant(const Instruction& value) {
   if (value.opcode() != Opcode::kTuple) return value.IsConstant();
-  return std::any_of(value.operands().begin(), value.operands().end(),
-                     [](const Instruction* e) { return HoldsConstant(*e); });
+  return absl::c_any_of(value.operands(), [](const Instruction* e) { return HoldsConstant(*e); });
 }
 
 bool IsElided(const Instruction& value) {
   if (value.IsConstant()) return HoldsElided(value.literal());
   if (value.opcode() == Opcode::kIota) return false;
-  return std::any_of(value.operands().begin(), value.operands().end(),
-                     [](const Instruction* e) { return IsElided(*e); });
+  return absl::c_any_of(value.operands(), [](const Instruction* e) { return IsElided(*e); });
 }
 
 int64_t ElementsOf(Shape shape) {
@@ -124,10 +121,7 @@ class Folder {
       if (IsUnused(*instruction)) continue;
       if (!HasKnownOperands(*instruction)) continue;
       if (i >= looked_ahead_) LookAhead(order, i);
-      if (const Decision foldable = CanFold(*instruction); !foldable) {
-        context_.Missed(*instruction, foldable.reason());
-        continue;
-      }
+      if (!context_.Allowed(*instruction, CanFold(*instruction))) continue;
       if (!context_.MayRewrite()) return changed;
       ASSIGN_OR_RETURN(const bool folded, Fold(*instruction));
       changed |= folded;
@@ -248,7 +242,7 @@ class Folder {
 
   static bool IsSameConstantEverywhere(absl::Span<const CallSite> sites, int parameter) {
     const Instruction* first = sites[0].caller->operand(parameter);
-    return std::all_of(sites.begin(), sites.end(), [&](const CallSite& site) {
+    return absl::c_all_of(sites, [&](const CallSite& site) {
       const Instruction* argument = site.caller->operand(parameter);
       return argument->IsConstant() && first->IsConstant() && !argument->literal().is_elided() &&
              argument->literal() == first->literal();
@@ -316,8 +310,8 @@ class Folder {
 
   static bool ComputesWithFloats(const Instruction& instruction) {
     if (HoldsFloats(instruction.shape())) return true;
-    return std::any_of(instruction.operands().begin(), instruction.operands().end(),
-                       [](const Instruction* operand) { return HoldsFloats(operand->shape()); });
+    return absl::c_any_of(instruction.operands(),
+                          [](const Instruction* operand) { return HoldsFloats(operand->shape()); });
   }
 
   Decision SmallEnough(const Instruction& instruction) const {
@@ -402,14 +396,9 @@ class Folder {
 
 absl::StatusOr<bool> ConstantFolding::Run(Module& module, PassContext& context) {
   std::vector<Computation*> order = context.NonFusionComputations(module);
-  std::reverse(order.begin(), order.end());  // callers first: arguments flow down
+  absl::c_reverse(order);  // callers first: arguments flow down
   Folder folder(context, options_);
-  bool changed = false;
-  for (Computation* computation : order) {
-    ASSIGN_OR_RETURN(const bool folded, folder.RunOn(*computation));
-    changed |= folded;
-  }
-  return changed;
+  return ChangesAny(order, [&](Computation& computation) { return folder.RunOn(computation); });
 }
 
 absl::Status ParseOption(const OptionText& text, FoldingLevel& out) {

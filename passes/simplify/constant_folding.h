@@ -39,24 +39,15 @@ struct ConstantFoldingOptions {
   int64_t max_elements = 45'000'000;  // operands together, or result; level=default
   int64_t max_work = 100'000'000;     // element computations of one evaluation, at any level
 
-  static auto Fields() {
-    using O = ConstantFoldingOptions;
-    return std::tuple{
-        Optional("level", &O::level), Optional("is_layout_sensitive", &O::is_layout_sensitive),
-        Optional("fold_float_arithmetic", &O::fold_float_arithmetic),
-        Optional("max_elements", &O::max_elements), Optional("max_work", &O::max_work)};
-  }
+  HLO_OPTIONS(ConstantFoldingOptions, level, is_layout_sensitive, fold_float_arithmetic,
+              max_elements, max_work)
 };
 
-class ConstantFolding final : public Pass {
+class ConstantFolding final : public WithOptions<Pass, ConstantFoldingOptions> {
  public:
-  using Options = ConstantFoldingOptions;
+  using WithOptions::WithOptions;
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
-  explicit ConstantFolding(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 // The option text of a level.

@@ -46,7 +46,7 @@ class Finder {
     for (Instruction* constant : computation_.instruction_vector()) {
       if (!constant->IsConstant() || constant->literal().is_elided()) continue;
       std::vector<Instruction*>& bucket = seen[constant->literal().Hash()];
-      const auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Instruction* other) {
+      const auto same = absl::c_find_if(bucket, [&](const Instruction* other) {
         return SameShape(*other, *constant) && other->literal() == constant->literal() &&
                (!has_domains || SameSharding(*other, *constant));
       });
@@ -84,7 +84,7 @@ class Finder {
     for (Instruction* instruction : computation_.PostOrder()) {
       if (instruction->is_dead() || !IsCandidate(*instruction)) continue;
       std::vector<Instruction*>& bucket = seen[HashOf(*instruction)];
-      const auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Instruction* other) {
+      const auto same = absl::c_find_if(bucket, [&](const Instruction* other) {
         return !other->is_dead() && Equal(*other, *instruction);
       });
       if (same == bucket.end()) {
@@ -194,9 +194,8 @@ class Finder {
       for (int i = 0; i < instruction->operand_count(); ++i) {
         Instruction* operand = instruction->operand(i);
         if (operand->opcode() != Opcode::kIota) continue;
-        const auto same = std::find_if(iotas.begin(), iotas.end(), [&](const Instruction* other) {
-          return SameOperand(other, operand);
-        });
+        const auto same = absl::c_find_if(
+            iotas, [&](const Instruction* other) { return SameOperand(other, operand); });
         if (same == iotas.end()) {
           iotas.push_back(operand);
         } else if (*same != operand && context_.MayRewrite()) {

@@ -34,17 +34,13 @@ struct CseOptions {
   }
 };
 
-class Cse final : public ComputationPass {
+class Cse final : public WithOptions<ComputationPass, CseOptions> {
  public:
-  using Options = CseOptions;
+  using WithOptions::WithOptions;
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
-  explicit Cse(Options options = {}) : options_(options) {}
 
  protected:
   absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

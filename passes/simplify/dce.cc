@@ -29,7 +29,7 @@ class DeadCode {
   bool Run() {
     bool changed = false;
     std::vector<Computation*> order = context_.Computations(module_);
-    std::reverse(order.begin(), order.end());  // callers first: a dead call frees what it called
+    absl::c_reverse(order);  // callers first: a dead call frees what it called
     for (Computation* computation : order) {
       if (!computation->is_entry() && computation->callers().empty())
         continue;  // goes as a whole below
@@ -51,10 +51,9 @@ class DeadCode {
     for (Instruction* fusion : computation.instruction_vector()) {
       if (fusion->is_dead() || !fusion->IsFusion() || !CanShrink(*fusion)) continue;
       const std::vector<bool> used = UsedOutputs(*fusion);
-      if (std::find(used.begin(), used.end(), false) == used.end() || !context_.MayRewrite())
-        continue;
+      if (!absl::c_linear_search(used, false) || !context_.MayRewrite()) continue;
       Shrink(*fusion, used);
-      context_.Count("fusion outputs", std::count(used.begin(), used.end(), false));
+      context_.Count("fusion outputs", absl::c_count(used, false));
       changed = true;
     }
     return changed;
@@ -68,7 +67,7 @@ class DeadCode {
     const auto& attrs = fusion.attrs<FusionAttrs>();
     if (attrs.kind == FusionKind::kCustom || !attrs.output_to_operand_aliasing.empty())
       return false;
-    return std::all_of(fusion.uses().begin(), fusion.uses().end(), [](const Use& use) {
+    return absl::c_all_of(fusion.uses(), [](const Use& use) {
       return use.user->opcode() == Opcode::kGetTupleElement;
     });
   }
@@ -322,11 +321,11 @@ class DeadCode {
   }
 
   static bool IsAliased(const ModuleConfig& config, int64_t parameter) {
-    return std::any_of(
-               config.aliases.begin(), config.aliases.end(),
+    return absl::c_any_of(
+               config.aliases,
                [=](const InputOutputAlias& alias) { return alias.parameter == parameter; }) ||
-           std::any_of(config.donors.begin(), config.donors.end(),
-                       [=](const BufferDonor& donor) { return donor.parameter == parameter; });
+           absl::c_any_of(config.donors,
+                          [=](const BufferDonor& donor) { return donor.parameter == parameter; });
   }
 
   Module& module_;

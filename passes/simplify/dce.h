@@ -28,25 +28,15 @@ struct DceOptions {
   // Unused entry parameters go and the entry layout shrinks. Aliased and donated parameters stay.
   bool remove_dead_parameters_from_entry_computation = false;
 
-  static auto Fields() {
-    using O = DceOptions;
-    return std::tuple{Optional("remove_cross_partition_collective_ops",
-                               &O::remove_cross_partition_collective_ops),
-                      Optional("use_call_analysis", &O::use_call_analysis),
-                      Optional("remove_dead_parameters_from_entry_computation",
-                               &O::remove_dead_parameters_from_entry_computation)};
-  }
+  HLO_OPTIONS(DceOptions, remove_cross_partition_collective_ops, use_call_analysis,
+              remove_dead_parameters_from_entry_computation)
 };
 
-class Dce final : public Pass {
+class Dce final : public WithOptions<Pass, DceOptions> {
  public:
-  using Options = DceOptions;
+  using WithOptions::WithOptions;
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
-  explicit Dce(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -34,8 +34,7 @@ bool Meets(const SliceRanges& written, const SliceRanges& read) {
 }
 
 bool IsRead(const Instruction& update, const SliceRanges& written) {
-  return update.is_root() ||
-         std::any_of(update.uses().begin(), update.uses().end(), [&](const Use& use) {
+  return update.is_root() || absl::c_any_of(update.uses(), [&](const Use& use) {
            return use.user->opcode() != Opcode::kSlice ||
                   Meets(written, use.user->attrs<SliceAttrs>().slice);
          });
@@ -49,7 +48,7 @@ absl::StatusOr<bool> DeadDynamicUpdateSliceElimination::RunOnComputation(Computa
   if (!computation.MayHold(Opcode::kDynamicUpdateSlice) || computation.is_fusion()) return false;
   bool changed = false;
   std::vector<Instruction*> order = computation.PostOrder();
-  std::reverse(order.begin(), order.end());
+  absl::c_reverse(order);
   for (Instruction* update : order) {
     if (update->is_dead() || update->opcode() != Opcode::kDynamicUpdateSlice ||
         !update->has_uses() || update->has_control_edges() ||

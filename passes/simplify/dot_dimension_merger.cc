@@ -15,7 +15,7 @@ bool LieTogether(Shape shape, const DimVec& dims) {
   if (layout->HasProperties()) return false;
   const auto is_one = [&](int64_t dim) { return dim >= dims.front() && dim <= dims.back(); };
   const auto& order = layout->minor_to_major;
-  const auto first = std::find_if(order.begin(), order.end(), is_one);
+  const auto first = absl::c_find_if(order, is_one);
   return std::all_of(first, first + static_cast<int64_t>(dims.size()), is_one);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lib/types/memory_order.h"
+
 namespace hlo {
 namespace {
 
@@ -24,15 +26,10 @@ enum class SortBy { kNone, kLhs, kRhs };
 SortBy SideToSortBy(const DimVec& lhs, const DimVec& rhs) {
   if (lhs.empty()) return SortBy::kNone;
   const bool lhs_neighbours = AreNeighbours(lhs), rhs_neighbours = AreNeighbours(rhs);
-  const bool lhs_wants = lhs_neighbours && !std::is_sorted(lhs.begin(), lhs.end());
-  const bool rhs_wants = rhs_neighbours && !std::is_sorted(rhs.begin(), rhs.end());
+  const bool lhs_wants = lhs_neighbours && !absl::c_is_sorted(lhs);
+  const bool rhs_wants = rhs_neighbours && !absl::c_is_sorted(rhs);
   if (lhs_wants && (rhs_wants || !rhs_neighbours)) return SortBy::kLhs;
   return rhs_wants && !lhs_neighbours ? SortBy::kRhs : SortBy::kNone;
-}
-
-bool LiesRowMajor(const Instruction& operand) {
-  const Layout* const layout = operand.shape().layout_or_null();
-  return layout == nullptr || layout->IsRowMajor();
 }
 
 }  // namespace
@@ -42,7 +39,7 @@ absl::StatusOr<bool> DotDimensionSorter::Run(Module& module, PassContext& contex
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
     for (Instruction* dot : computation->PostOrder()) {
       if (dot->opcode() != Opcode::kDot || dot->operand_count() != 2 ||
-          !LiesRowMajor(*dot->operand(0)) || !LiesRowMajor(*dot->operand(1)))
+          !LiesRowMajor(dot->operand(0)->shape()) || !LiesRowMajor(dot->operand(1)->shape()))
         continue;
       DotAttrs attrs = dot->attrs<DotAttrs>();
       DimVec &lhs = attrs.lhs_contracting_dims, &rhs = attrs.rhs_contracting_dims;
@@ -50,8 +47,8 @@ absl::StatusOr<bool> DotDimensionSorter::Run(Module& module, PassContext& contex
       if (side == SortBy::kNone) continue;
       const DimVec& key = side == SortBy::kLhs ? lhs : rhs;
       std::vector<size_t> order(key.size());
-      std::iota(order.begin(), order.end(), size_t{0});
-      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key[a] < key[b]; });
+      absl::c_iota(order, size_t{0});
+      absl::c_sort(order, [&](size_t a, size_t b) { return key[a] < key[b]; });
       if (!context.MayRewrite()) return changed;
       context.Passed(*dot, "its contracted dimensions are sorted");
       lhs = Reordered(lhs, order);

@@ -24,9 +24,7 @@ int64_t OwnDimension(const DotAttrs& attrs, int other, Shape shape) {
   const DimVec& contracted = other == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
   int64_t own = -1;
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (std::find(batch.begin(), batch.end(), d) != batch.end() ||
-        std::find(contracted.begin(), contracted.end(), d) != contracted.end())
-      continue;
+    if (absl::c_linear_search(batch, d) || absl::c_linear_search(contracted, d)) continue;
     if (own >= 0) return -1;
     own = d;
   }
@@ -133,10 +131,9 @@ class DotsMerger {
       }
     }
     // As the module lists them.
-    std::stable_sort(order_.begin(), order_.end(),
-                     [](const Key& a, const Key& b) { return a.first < b.first; });
+    absl::c_stable_sort(order_, [](const Key& a, const Key& b) { return a.first < b.first; });
     for (auto& [key, members] : groups_) {
-      std::stable_sort(members.begin(), members.end(), [](const SharedDot& a, const SharedDot& b) {
+      absl::c_stable_sort(members, [](const SharedDot& a, const SharedDot& b) {
         return a.dot->id() < b.dot->id();
       });
     }
@@ -182,8 +179,7 @@ class DotsMerger {
       context_.Passed(*dot, "merged with one that has its operand transposed");
     reachability_->Merge({a, b});
     const uint32_t first_new = computation_.module().id_limit();
-    Rewriter builder(&computation_, context_);
-    builder.set_origin(a);
+    Rewriter builder(&computation_, context_, a);
     const int64_t rows = a->shape().dim(0);
     const int64_t split = a->shape().dim(1);
     const int64_t columns = split + b->shape().dim(0);
@@ -320,13 +316,10 @@ class DotsMerger {
 }  // namespace
 
 absl::StatusOr<bool> DotMerger::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
-    ASSIGN_OR_RETURN(const bool merged,
-                     DotsMerger(*computation, context, options_.max_size_to_merge).Run());
-    changed |= merged;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, {Opcode::kDot}),
+                    [&](Computation& computation) {
+                      return DotsMerger(computation, context, options_.max_size_to_merge).Run();
+                    });
 }
 
 HLO_DEFINE_PASS(DotMerger)

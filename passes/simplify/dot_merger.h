@@ -24,19 +24,13 @@ namespace hlo {
 struct DotMergerOptions {
   int64_t max_size_to_merge = std::numeric_limits<int64_t>::max();
 
-  static auto Fields() {
-    return std::tuple{Optional("max_size_to_merge", &DotMergerOptions::max_size_to_merge)};
-  }
+  HLO_OPTIONS(DotMergerOptions, max_size_to_merge)
 };
 
-class DotMerger final : public Pass {
+class DotMerger final : public WithOptions<Pass, DotMergerOptions> {
  public:
-  using Options = DotMergerOptions;
-  explicit DotMerger(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -24,7 +24,7 @@ bool IsSimpleGather(const Instruction& gather) {
 }
 
 Instruction* TransposedIfNeeded(Builder& builder, Instruction* x, const DimVec& order) {
-  return std::is_sorted(order.begin(), order.end()) ? x : builder.Transpose(x, order);
+  return absl::c_is_sorted(order) ? x : builder.Transpose(x, order);
 }
 
 }  // namespace
@@ -40,8 +40,7 @@ bool GatherSimplifier::Matches(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewriter& rewriter) {
   const auto& attrs = gather->attrs<GatherAttrs>();
   // Slices of nothing, which cannot be put in order, are zeros; a scalar is all its slices.
-  if (std::find(attrs.slice_sizes.begin(), attrs.slice_sizes.end(), 0) != attrs.slice_sizes.end())
-    return rewriter.ZeroLike(gather);
+  if (absl::c_linear_search(attrs.slice_sizes, 0)) return rewriter.ZeroLike(gather);
   if (gather->operand(0)->shape().IsScalar())
     return rewriter.Broadcast(gather->operand(0), gather->shape().dims(), {});
   const int64_t rank = gather->operand(0)->shape().rank();
@@ -52,7 +51,7 @@ absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewri
   GatherAttrs simple = attrs;
   simple.collapsed_slice_dims.clear();
   simple.offset_dims.resize(static_cast<size_t>(rank));
-  std::iota(simple.offset_dims.begin(), simple.offset_dims.end(), 1);
+  absl::c_iota(simple.offset_dims, 1);
   simple.index_vector_dim = 1;
   Instruction* slices = rewriter.Op(Opcode::kGather, {gather->operand(0), indices},
                                     AttrsPtr::Make(std::move(simple)));
@@ -61,8 +60,7 @@ absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewri
   // of the result.
   DimVec window;
   for (int64_t dim = 0; dim < rank; ++dim) {
-    if (std::find(attrs.collapsed_slice_dims.begin(), attrs.collapsed_slice_dims.end(), dim) ==
-        attrs.collapsed_slice_dims.end())
+    if (!absl::c_linear_search(attrs.collapsed_slice_dims, dim))
       window.push_back(attrs.slice_sizes[static_cast<size_t>(dim)]);
   }
   for (const DimVec& batch : {DimVec{vectors.count()}, vectors.batch_sizes}) {
@@ -76,8 +74,7 @@ absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewri
   int64_t next_batch = 0;
   auto next_offset = static_cast<int64_t>(vectors.batch_sizes.size());
   for (int64_t dim = 0; dim < gather->shape().rank(); ++dim) {
-    const bool offset = std::find(attrs.offset_dims.begin(), attrs.offset_dims.end(), dim) !=
-                        attrs.offset_dims.end();
+    const bool offset = absl::c_linear_search(attrs.offset_dims, dim);
     places.push_back(offset ? next_offset++ : next_batch++);
   }
   return TransposedIfNeeded(rewriter, slices, places);

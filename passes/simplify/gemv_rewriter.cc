@@ -1,5 +1,7 @@
 #include "passes/simplify/gemv_rewriter.h"
 
+#include "lib/types/memory_order.h"
+
 namespace hlo {
 namespace {
 
@@ -11,9 +13,8 @@ int KeptDimensions(const Instruction& dot, int i) {
   return dot.operand(i)->shape().rank() - static_cast<int>(used);
 }
 
-bool LiesRowMajor(Shape shape) {
-  const Layout* layout = shape.layout_or_null();
-  return layout == nullptr || (layout->IsRowMajor() && !layout->HasProperties());
+bool HasPlainLayout(Shape shape) {
+  return LiesRowMajor(shape) && !(shape.has_layout() && shape.layout().HasProperties());
 }
 
 Shape WithMinorOne(Shape shape) {
@@ -30,7 +31,8 @@ bool GemvRewriter::Matches(const Instruction& instruction) const {
   const bool rhs_is_vector = KeptDimensions(instruction, 1) == 0;
   if (lhs_is_vector == rhs_is_vector) return false;
   const Shape vector = instruction.operand(lhs_is_vector ? 0 : 1)->shape();
-  return LiesRowMajor(vector) && LiesRowMajor(instruction.shape()) && !vector.has_dynamic_dims();
+  return HasPlainLayout(vector) && HasPlainLayout(instruction.shape()) &&
+         !vector.has_dynamic_dims();
 }
 
 absl::StatusOr<Instruction*> GemvRewriter::Expand(Instruction* dot, Rewriter& rewriter) {

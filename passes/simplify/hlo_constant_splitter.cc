@@ -1,7 +1,5 @@
 #include "passes/simplify/hlo_constant_splitter.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 
 namespace hlo {
@@ -25,8 +23,8 @@ class ConstantExpressions {
     if (opcode == Opcode::kIota) return true;
     return (opcode == Opcode::kBroadcast || IsElementwise(opcode)) &&
            instruction.call_count() == 0 && !instruction.HasSideEffect() &&
-           std::all_of(instruction.operands().begin(), instruction.operands().end(),
-                       [&](const Instruction* operand) { return known_.contains(operand); });
+           absl::c_all_of(instruction.operands(),
+                          [&](const Instruction* operand) { return known_.contains(operand); });
   }
 
   absl::flat_hash_set<const Instruction*> known_;  // looked up only

@@ -18,20 +18,13 @@ namespace hlo {
 struct HloConstantSplitterOptions {
   bool split_expressions = false;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("split_expressions", &HloConstantSplitterOptions::split_expressions)};
-  }
+  HLO_OPTIONS(HloConstantSplitterOptions, split_expressions)
 };
 
-class HloConstantSplitter final : public Pass {
+class HloConstantSplitter final : public WithOptions<Pass, HloConstantSplitterOptions> {
  public:
-  using Options = HloConstantSplitterOptions;
-  explicit HloConstantSplitter(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -34,9 +34,7 @@ struct Dimension {
   const CallFrame* frame = nullptr;
 };
 
-bool HasDimension(const DimVec& dims, int64_t dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
+bool HasDimension(const DimVec& dims, int64_t dim) { return absl::c_linear_search(dims, dim); }
 
 // The dimension of an operand that is number `left` of those that are not in `a` or `b`.
 int64_t FreeDimension(const Instruction& operand, const DimVec& a, const DimVec& b, int64_t left) {
@@ -69,7 +67,7 @@ std::optional<Dimension> SameSizeInDot(const Dimension& at) {
 std::optional<Dimension> SameSizeInGather(const Dimension& at) {
   const Instruction& gather = *at.value;
   const auto& attrs = gather.attrs<GatherAttrs>();
-  const auto offset = std::find(attrs.offset_dims.begin(), attrs.offset_dims.end(), at.dim);
+  const auto offset = absl::c_find(attrs.offset_dims, at.dim);
   if (offset != attrs.offset_dims.end()) {
     const Instruction& array = *gather.operand(0);
     const int64_t dim =
@@ -80,8 +78,8 @@ std::optional<Dimension> SameSizeInGather(const Dimension& at) {
       return std::nullopt;
     return Dimension{gather.operand(0), 0, dim, at.frame};
   }
-  const int64_t batch = at.dim - std::count_if(attrs.offset_dims.begin(), attrs.offset_dims.end(),
-                                               [&](int64_t dim) { return dim < at.dim; });
+  const int64_t batch =
+      at.dim - absl::c_count_if(attrs.offset_dims, [&](int64_t dim) { return dim < at.dim; });
   return Dimension{gather.operand(1), 0, batch + (batch >= attrs.index_vector_dim), at.frame};
 }
 
@@ -106,7 +104,7 @@ int64_t SameDimension(const Instruction& value, int64_t dim) {
     return value.attrs<TransposeAttrs>().dimensions[static_cast<size_t>(dim)];
   if (opcode == Opcode::kBroadcast) {
     const DimVec& kept = value.attrs<BroadcastAttrs>().dimensions;
-    const auto found = std::find(kept.begin(), kept.end(), dim);
+    const auto found = absl::c_find(kept, dim);
     return found == kept.end() ? -1 : found - kept.begin();
   }
   if (opcode == Opcode::kReduce)
@@ -443,7 +441,7 @@ class SizeFinder {
       sizes.push_back(Of({conditional.call(i)->root(), at.leaf, at.dim, &frames_.back()}));
       if (!sizes.back().known) return {};
     }
-    const bool is_one = std::all_of(sizes.begin(), sizes.end(), [&](const Size& size) {
+    const bool is_one = absl::c_all_of(sizes, [&](const Size& size) {
       return size.number == sizes[0].number &&
              (size.number ||
               (size.instruction != nullptr && size.instruction == sizes[0].instruction));
@@ -496,8 +494,7 @@ absl::StatusOr<bool> HloGetDimensionSizeRewriter::Run(Module& module, PassContex
     for (Instruction* get : computation->PostOrder()) {
       if (get->opcode() != Opcode::kGetDimensionSize || !context.MayRewrite()) continue;
       const uint32_t first_new = module.id_limit();
-      Rewriter rewriter(computation, context);
-      rewriter.set_origin(get);
+      Rewriter rewriter(computation, context, get);
       Instruction* size =
           GivenSize({get->operand(0), 0, get->attrs<DimensionAttrs>().dimensions.value}, rewriter);
       RETURN_IF_ERROR(rewriter.status());

@@ -41,8 +41,7 @@ std::vector<Shape> Contexts(Opcode opcode) {
 
 absl::Status StartAndWait(Instruction* transfer) {
   const uint32_t first_new = transfer->module().id_limit();
-  Builder b(transfer->parent());
-  b.set_origin(transfer);
+  Builder b(transfer);
   const Shape shape = transfer->shape();
   Instruction* start;
   Instruction* done;

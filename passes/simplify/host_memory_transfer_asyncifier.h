@@ -22,20 +22,14 @@ namespace hlo {
 struct HostMemoryTransferAsyncifierOptions {
   int64_t host_memory_space_color = kHostMemorySpace;
 
-  static auto Fields() {
-    return std::tuple{Optional("host_memory_space_color",
-                               &HostMemoryTransferAsyncifierOptions::host_memory_space_color)};
-  }
+  HLO_OPTIONS(HostMemoryTransferAsyncifierOptions, host_memory_space_color)
 };
 
-class HostMemoryTransferAsyncifier final : public Pass {
+class HostMemoryTransferAsyncifier final
+    : public WithOptions<Pass, HostMemoryTransferAsyncifierOptions> {
  public:
-  using Options = HostMemoryTransferAsyncifierOptions;
-  explicit HostMemoryTransferAsyncifier(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -19,20 +19,14 @@ namespace hlo {
 struct LiteralCanonicalizerOptions {
   int64_t min_size_bytes = 0;
 
-  static auto Fields() {
-    return std::tuple{Optional("min_size_bytes", &LiteralCanonicalizerOptions::min_size_bytes)};
-  }
+  HLO_OPTIONS(LiteralCanonicalizerOptions, min_size_bytes)
 };
 
-class LiteralCanonicalizer final : public Pass {
+class LiteralCanonicalizer final : public WithOptions<Pass, LiteralCanonicalizerOptions> {
  public:
-  using Options = LiteralCanonicalizerOptions;
+  using WithOptions::WithOptions;
   static constexpr AnalysisSet kPreserves = AnalysisSet::All();
-  explicit LiteralCanonicalizer(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -29,8 +29,7 @@ int64_t PassThroughDeadElements(Instruction& loop, const Liveness& live, PassCon
     const bool is_live = leaves == 0 || AnyLeafLive(live, loop, leaf, leaves);
     leaf += leaves;
     if (is_live || IsParameterElement(*root->operand(i), i) || !context.MayRewrite()) continue;
-    Builder builder(&body);
-    builder.set_origin(root->operand(i));
+    Builder builder(&body, root->operand(i));
     root->ReplaceOperand(i, builder.GetTupleElement(body.parameter(0), i));
     ++passed;
   }

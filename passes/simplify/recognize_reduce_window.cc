@@ -240,7 +240,7 @@ std::optional<SlidingPieces> FindSliding(std::vector<WindowPiece> pieces) {
   }
   if (!dimension) return std::nullopt;
   const size_t along = *dimension;
-  std::sort(pieces.begin(), pieces.end(), [&](const WindowPiece& a, const WindowPiece& b) {
+  absl::c_sort(pieces, [&](const WindowPiece& a, const WindowPiece& b) {
     return a.starts[along] < b.starts[along];
   });
   const int64_t step = pieces[1].starts[along] - pieces[0].starts[along];
@@ -302,7 +302,7 @@ Instruction* ShortSum(const std::vector<WeightedTerm>& sum, Instruction* root, R
 // Whether numbers of the type can be counted so.
 bool HoldsWeights(const std::vector<WeightedTerm>& sum, ElementType type) {
   constexpr double kMostOfIntegers = 127;  // of those that have 8 bits
-  return std::all_of(sum.begin(), sum.end(), [&](const WeightedTerm& term) {
+  return absl::c_all_of(sum, [&](const WeightedTerm& term) {
     if (term.weight == 1 || term.weight == -1) return true;
     if (!IsInteger(type)) return IsFloat(type) && std::isfinite(term.weight);
     return Info(type).bits >= 8 && term.weight == std::trunc(term.weight) && term.weight >= 0 &&
@@ -327,8 +327,7 @@ class WindowFinder {
         continue;
       if (!context_.MayRewrite()) return changed;
       const uint32_t first_new = computation_.module().id_limit();
-      Rewriter rewriter(&computation_, context_);
-      rewriter.set_origin(root);
+      Rewriter rewriter(&computation_, context_, root);
       const bool is_sum = root->opcode() == Opcode::kAdd || root->opcode() == Opcode::kSubtract;
       Instruction* const found = is_sum ? Sum(root, rewriter) : Tree(root, rewriter);
       RETURN_IF_ERROR(rewriter.status());
@@ -367,8 +366,7 @@ class WindowFinder {
   static Instruction* Tree(Instruction* root, Rewriter& rewriter) {
     if (IsInnerOfTree(*root)) return nullptr;
     const std::vector<Instruction*> leaves = TreeLeaves(root);
-    if (!std::all_of(leaves.begin(), leaves.end(),
-                     [&](const Instruction* leaf) { return SameShape(*leaf, *root); }))
+    if (!absl::c_all_of(leaves, [&](const Instruction* leaf) { return SameShape(*leaf, *root); }))
       return nullptr;
     return Window(leaves, root->opcode(), /*least=*/3, root->shape(), rewriter);
   }
@@ -404,13 +402,11 @@ class WindowFinder {
 }  // namespace
 
 absl::StatusOr<bool> RecognizeReduceWindow::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, kWindowed)) {
-    if (IsAsyncBody(*computation)) continue;  // holds one operation
-    ASSIGN_OR_RETURN(const bool found, WindowFinder(*computation, context).Run());
-    changed |= found;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module, kWindowed),
+                    [&](Computation& computation) -> absl::StatusOr<bool> {
+                      if (IsAsyncBody(computation)) return false;  // holds one operation
+                      return WindowFinder(computation, context).Run();
+                    });
 }
 
 HLO_DEFINE_PASS(RecognizeReduceWindow)

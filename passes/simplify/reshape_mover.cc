@@ -1,7 +1,5 @@
 #include "passes/simplify/reshape_mover.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/elementwise.h"
 #include "passes/rewrite.h"
@@ -43,7 +41,7 @@ class Rearranges {
     if (rearrange.opcode() == Opcode::kReshape)
       return SameDimensions(rearrange.shape(), rearrange.operand(0)->shape());
     const DimVec& permutation = Permutation(rearrange);
-    return std::is_sorted(permutation.begin(), permutation.end());
+    return absl::c_is_sorted(permutation);
   }
 
   // Whether `x`, which has the result's dimensions, can be brought into those of the operand of
@@ -53,13 +51,12 @@ class Rearranges {
     if (x.opcode() == Opcode::kRng) return x.has_one_user();
     if (x.opcode() != Opcode::kBroadcast || x.shape().has_dynamic_dims()) return false;
     const DimVec& dims = x.attrs<BroadcastAttrs>().dimensions;
-    if (!std::is_sorted(dims.begin(), dims.end())) return false;
+    if (!absl::c_is_sorted(dims)) return false;
     const Shape source = x.operand(0)->shape();
     if (rearrange.opcode() == Opcode::kReshape) {
       if (source.IsScalar()) return true;
       if (!options_.reshape_of_1d_broadcast_is_cheap) return false;
-      const auto larger = std::count_if(source.dims().begin(), source.dims().end(),
-                                        [](int64_t size) { return size != 1; });
+      const auto larger = absl::c_count_if(source.dims(), [](int64_t size) { return size != 1; });
       return larger <= 1 || LeavesAlone(rearrange, dims);
     }
     DimVec moved;
@@ -67,13 +64,13 @@ class Rearranges {
       if (dim >= static_cast<int64_t>(Permutation(rearrange).size())) return false;
       moved.push_back(Permutation(rearrange)[static_cast<size_t>(dim)]);
     }
-    return std::is_sorted(moved.begin(), moved.end());
+    return absl::c_is_sorted(moved);
   }
 
   // Whether each of the result's `dims` is one dimension of the operand of `reshape`.
   static bool LeavesAlone(const Instruction& reshape, const DimVec& dims) {
     const auto factors = CommonFactors(reshape.shape().dims(), reshape.operand(0)->shape().dims());
-    return std::all_of(dims.begin(), dims.end(), [&](int64_t dim) {
+    return absl::c_all_of(dims, [&](int64_t dim) {
       for (size_t i = 0; i + 1 < factors.size(); ++i) {
         if (factors[i].first == dim && factors[i + 1].first == dim + 1 &&
             factors[i + 1].second == factors[i].second + 1)
@@ -131,9 +128,10 @@ class Rearranges {
         if (!chosen_.contains(candidate)) continue;
         for (const Instruction* operand : candidate->operands()) {
           if (!IsRearrange(*operand)) continue;
-          const bool all = !operand->is_root() &&
-                           std::all_of(operand->uses().begin(), operand->uses().end(),
-                                       [&](const Use& use) { return chosen_.contains(use.user); });
+          const bool all =
+              !operand->is_root() && absl::c_all_of(operand->uses(), [&](const Use& use) {
+                return chosen_.contains(use.user);
+              });
           if (all) continue;
           for (const Use& use : operand->uses()) chosen_.erase(use.user);
           changed = true;
@@ -196,12 +194,9 @@ class Rearranges {
 }  // namespace
 
 absl::StatusOr<bool> ReshapeMover::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    ASSIGN_OR_RETURN(const bool moved, Rearranges(*computation, options_, context).Move());
-    changed |= moved;
-  }
-  return changed;
+  return ChangesAny(context.NonFusionComputations(module), [&](Computation& computation) {
+    return Rearranges(computation, options_, context).Move();
+  });
 }
 
 HLO_DEFINE_PASS(ReshapeMover)

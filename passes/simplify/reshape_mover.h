@@ -22,20 +22,13 @@ struct ReshapeMoverOptions {
   // the reshape leaves alone.
   bool reshape_of_1d_broadcast_is_cheap = false;
 
-  static auto Fields() {
-    return std::tuple{Optional("reshape_of_1d_broadcast_is_cheap",
-                               &ReshapeMoverOptions::reshape_of_1d_broadcast_is_cheap)};
-  }
+  HLO_OPTIONS(ReshapeMoverOptions, reshape_of_1d_broadcast_is_cheap)
 };
 
-class ReshapeMover final : public Pass {
+class ReshapeMover final : public WithOptions<Pass, ReshapeMoverOptions> {
  public:
-  using Options = ReshapeMoverOptions;
-  explicit ReshapeMover(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/simplify/sanitize_constant_names.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
@@ -23,8 +21,8 @@ absl::StatusOr<bool> SanitizeConstantNames::Run(Module& module, PassContext& con
   absl::flat_hash_map<std::string, int64_t> next;  // number of the next suffix, by base name
   for (Instruction* constant : constants) {
     std::string base(constant->name());
-    std::replace(base.begin(), base.end(), '.', '_');
-    std::replace(base.begin(), base.end(), '-', '_');
+    absl::c_replace(base, '.', '_');
+    absl::c_replace(base, '-', '_');
     std::string name = base;
     while (taken.contains(name)) name = fmt::format("{}_{}", base, ++next[base]);
     if (name == constant->name()) {

@@ -1,6 +1,5 @@
 #include "passes/simplify/scatter_simplifier.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "absl/algorithm/container.h"
@@ -12,7 +11,7 @@ namespace {
 
 DimVec CountedFrom(int64_t first, size_t size) {
   DimVec dims(size);
-  std::iota(dims.begin(), dims.end(), first);
+  absl::c_iota(dims, first);
   return dims;
 }
 
@@ -33,7 +32,7 @@ bool IsOneUpdateOfScalars(const Instruction& scatter) {
 }
 
 Instruction* OrderedBy(Builder& builder, Instruction* x, const DimVec& order) {
-  return std::is_sorted(order.begin(), order.end()) ? x : builder.Transpose(x, order);
+  return absl::c_is_sorted(order) ? x : builder.Transpose(x, order);
 }
 
 }  // namespace
@@ -42,9 +41,9 @@ bool ScatterSimplifier::Matches(const Instruction& instruction) const {
   if (IsSimpleScatter(instruction) ||
       !instruction.attrs<ScatterAttrs>().input_batching_dims.empty())
     return false;
-  return std::none_of(
-      instruction.operands().begin(), instruction.operands().end(),
-      [](const Instruction* operand) { return operand->shape().has_dynamic_dims(); });
+  return absl::c_none_of(instruction.operands(), [](const Instruction* operand) {
+    return operand->shape().has_dynamic_dims();
+  });
 }
 
 absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rewriter& rewriter) {
@@ -67,15 +66,11 @@ absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rew
     // Scatter dimensions first, then those of the window with the inserted ones.
     DimVec places, joined = {vectors.count()}, sizes = joined;
     for (int64_t dim = 0; dim < updates->shape().rank(); ++dim) {
-      if (std::find(attrs.update_window_dims.begin(), attrs.update_window_dims.end(), dim) ==
-          attrs.update_window_dims.end())
-        places.push_back(dim);
+      if (!absl::c_linear_search(attrs.update_window_dims, dim)) places.push_back(dim);
     }
     size_t next = 0;
     for (int64_t dim = 0; dim < rank; ++dim) {
-      const bool inserted =
-          std::find(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), dim) !=
-          attrs.inserted_window_dims.end();
+      const bool inserted = absl::c_linear_search(attrs.inserted_window_dims, dim);
       if (!inserted) {
         places.push_back(attrs.update_window_dims[next++]);
         joined.push_back(updates->shape().dim(static_cast<int>(places.back())));

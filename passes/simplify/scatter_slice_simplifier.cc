@@ -1,6 +1,5 @@
 #include "passes/simplify/scatter_slice_simplifier.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,8 +21,7 @@ struct ScatterReaders {
 
 bool CutsEnds(const Instruction& slice) {
   const SliceRanges& ranges = slice.attrs<SliceAttrs>().slice;
-  return std::all_of(ranges.begin(), ranges.end(),
-                     [](const SliceRange& r) { return r.start == 0 && r.stride == 1; });
+  return absl::c_all_of(ranges, [](const SliceRange& r) { return r.start == 0 && r.stride == 1; });
 }
 
 // Whether it can be done on less: each element of the result is made of elements at its place.
@@ -62,16 +60,13 @@ std::optional<ScatterReaders> FindReaders(Instruction* scatter, const Positions&
       }
     }
   }
-  std::sort(readers.between.begin(), readers.between.end(),
-            [&](const Instruction* a, const Instruction* b) {
-              return positions.at(a) < positions.at(b);
-            });
+  absl::c_sort(readers.between, [&](const Instruction* a, const Instruction* b) {
+    return positions.at(a) < positions.at(b);
+  });
   return readers;
 }
 
-bool HasDim(const DimVec& dims, int64_t dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
+bool HasDim(const DimVec& dims, int64_t dim) { return absl::c_linear_search(dims, dim); }
 
 // How far an update extends over each dimension of the result; 0 where indices have it, too.
 std::vector<int64_t> UpdateSizes(const Instruction& scatter) {
@@ -141,8 +136,7 @@ class ScatterCutter {
   absl::Status Cut(Instruction* scatter, const ScatterReaders& readers) const {
     const uint32_t first_new = computation_.module().id_limit();
     const std::vector<int64_t> starts(readers.sizes.size(), 0);
-    Rewriter b(&computation_, context_);
-    b.set_origin(scatter);
+    Rewriter b(&computation_, context_, scatter);
     absl::flat_hash_map<const Instruction*, Instruction*> less;  // looked up only
     const auto cut = [&](Instruction* value) {
       Instruction*& found = less[value];
@@ -183,12 +177,9 @@ class ScatterCutter {
 }  // namespace
 
 absl::StatusOr<bool> ScatterSliceSimplifier::Run(Module& module, PassContext& context) {
-  bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kScatter})) {
-    ASSIGN_OR_RETURN(const bool cut, ScatterCutter(*computation, context).Run());
-    changed |= cut;
-  }
-  return changed;
+  return ChangesAny(
+      context.NonFusionComputations(module, {Opcode::kScatter}),
+      [&](Computation& computation) { return ScatterCutter(computation, context).Run(); });
 }
 
 HLO_DEFINE_PASS(ScatterSliceSimplifier)

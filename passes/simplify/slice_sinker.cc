@@ -1,7 +1,5 @@
 #include "passes/simplify/slice_sinker.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/elementwise.h"
 #include "passes/rewrite.h"
@@ -14,7 +12,7 @@ bool TakesEqualSlices(const Instruction& op) {
       op.shape().has_dynamic_dims())
     return false;
   const Instruction& first = *op.operand(0);
-  return std::all_of(op.operands().begin(), op.operands().end(), [&](const Instruction* slice) {
+  return absl::c_all_of(op.operands(), [&](const Instruction* slice) {
     return slice->opcode() == Opcode::kSlice && !slice->operand(0)->shape().has_dynamic_dims() &&
            first.opcode() == Opcode::kSlice &&
            slice->attrs<SliceAttrs>().slice == first.attrs<SliceAttrs>().slice &&
@@ -64,8 +62,7 @@ absl::StatusOr<bool> SliceSinker::RunOnComputation(Computation& computation, Pas
     combined->set_loc(op->loc());
     for (Instruction* member : group) {
       const uint32_t first_new = computation.module().id_limit();
-      Builder builder(&computation);
-      builder.set_origin(member);
+      Builder builder(&computation, member);
       Instruction* slice = builder.OpWithShape(Opcode::kSlice, member->shape(), {combined},
                                                member->operand(0)->attrs_ptr());
       RETURN_IF_ERROR(builder.status());

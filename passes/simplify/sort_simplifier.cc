@@ -1,7 +1,5 @@
 #include "passes/simplify/sort_simplifier.h"
 
-#include <algorithm>
-
 #include "lib/ir/builder.h"
 #include "passes/rewrite.h"
 
@@ -11,8 +9,8 @@ namespace {
 bool IsSortOfElements(const Instruction& sort) {
   if (sort.opcode() != Opcode::kSort || !sort.shape().IsTuple()) return false;
   if (sort.is_root() || !sort.has_uses() || sort.has_control_edges()) return false;
-  return std::all_of(sort.uses().begin(), sort.uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
+  return absl::c_all_of(
+      sort.uses(), [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
 }
 
 bool DecidesOrder(const Computation& comparator, int operand) {
@@ -50,8 +48,7 @@ absl::Status Shrink(Instruction* sort, const std::vector<bool>& needed) {
   }
   Computation* comparator = ShrinkComparator(*sort->to_apply(), needed);
   const Shape shape = kept.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
-  Builder builder(&computation);
-  builder.set_origin(sort);
+  Builder builder(&computation, sort);
   Instruction* smaller =
       builder.OpWithShape(Opcode::kSort, shape, kept, sort->attrs_ptr(), {comparator});
   RETURN_IF_ERROR(builder.status());
@@ -79,7 +76,7 @@ absl::StatusOr<bool> SortSimplifier::Run(Module& module, PassContext& context) {
         needed[static_cast<size_t>(use.user->tuple_index())] = true;
       for (size_t i = 0; i < needed.size(); ++i)
         needed[i] = needed[i] || DecidesOrder(*sort->to_apply(), static_cast<int>(i));
-      const auto dropped = std::count(needed.begin(), needed.end(), false);
+      const auto dropped = absl::c_count(needed, false);
       if (dropped == 0 || !context.MayRewrite()) continue;
       context.Passed(*sort, "{} of its operands neither decide the order nor are read", dropped);
       RETURN_IF_ERROR(Shrink(sort, needed));

@@ -1,7 +1,5 @@
 #include "passes/simplify/subcomputation_unification.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/compare.h"
 #include "passes/util/twin_computations.h"
@@ -11,10 +9,9 @@ namespace {
 
 // Fusions and asynchronous operations have a computation each.
 bool MustBeUnshared(const Computation& computation) {
-  return std::any_of(
-      computation.callers().begin(), computation.callers().end(), [](const CallSite& site) {
-        return site.caller->IsFusion() || site.caller->opcode() == Opcode::kAsyncStart;
-      });
+  return absl::c_any_of(computation.callers(), [](const CallSite& site) {
+    return site.caller->IsFusion() || site.caller->opcode() == Opcode::kAsyncStart;
+  });
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "passes/simplify/transpose_folding.h"
 
-#include <algorithm>
-
 #include "lib/types/dim_lists.h"
 
 namespace hlo {
@@ -21,8 +19,7 @@ bool SwapsRowAndColumn(const DotAttrs& attrs, int side, const DimVec& order) {
   const DimVec& batch = side == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims;
   const DimVec& contracting = side == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
   return batch.size() + 2 == order.size() && contracting.size() == 1 &&
-         std::all_of(batch.begin(), batch.end(),
-                     [&](int64_t dim) { return order[static_cast<size_t>(dim)] == dim; });
+         absl::c_all_of(batch, [&](int64_t dim) { return order[static_cast<size_t>(dim)] == dim; });
 }
 
 // Whether what is neither batch nor summed keeps its order: so it stands in the result.
@@ -31,7 +28,7 @@ bool KeepsFreeDimensions(const DotAttrs& attrs, int side, const DimVec& order) {
   const DimVec& contracting = side == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
   DimVec free = FreeDims(static_cast<int>(order.size()), batch, contracting);
   MapThrough(order, free);
-  return std::is_sorted(free.begin(), free.end());
+  return absl::c_is_sorted(free);
 }
 
 }  // namespace
@@ -41,7 +38,7 @@ bool TransposeFolding::Folds(const Instruction& instruction, int i) const {
   if (transpose.opcode() != Opcode::kTranspose || transpose.has_control_edges()) return false;
   if (instruction.opcode() == Opcode::kConvolution) return options_.convolutions;
   const DimVec& order = TransposeOrder(transpose);
-  if (std::is_sorted(order.begin(), order.end())) return false;
+  if (absl::c_is_sorted(order)) return false;
   if (!options_.dots || instruction.operand(0)->shape().rank() < 2 ||
       instruction.operand(1)->shape().rank() < 2)
     return false;

@@ -22,17 +22,12 @@ struct TransposeFoldingOptions {
   bool convolutions = false;
   bool any_transpose = false;  // into dots, but for the order of what is kept
 
-  static auto Fields() {
-    using O = TransposeFoldingOptions;
-    return std::tuple{Optional("dots", &O::dots), Optional("convolutions", &O::convolutions),
-                      Optional("any_transpose", &O::any_transpose)};
-  }
+  HLO_OPTIONS(TransposeFoldingOptions, dots, convolutions, any_transpose)
 };
 
-class TransposeFolding final : public ExpanderPass {
+class TransposeFolding final : public WithOptions<ExpanderPass, TransposeFoldingOptions> {
  public:
-  using Options = TransposeFoldingOptions;
-  explicit TransposeFolding(Options options = {}) : options_(options) {}
+  using WithOptions::WithOptions;
 
  protected:
   OpcodeSet Roots() const override { return kMatrixProducts; }
@@ -41,7 +36,6 @@ class TransposeFolding final : public ExpanderPass {
 
  private:
   bool Folds(const Instruction& instruction, int i) const;
-  Options options_;
 };
 
 }  // namespace hlo

@@ -12,7 +12,7 @@ bool TreeReductionRewriter::Matches(const Instruction& instruction) const {
   const Shape shape = instruction.operand(0)->shape();
   if (shape.has_dynamic_dims() || shape.IsZeroSized()) return false;
   const DimVec& dims = instruction.attrs<ReduceAttrs>().dimensions;
-  if (std::none_of(dims.begin(), dims.end(), [&](int64_t dim) {
+  if (absl::c_none_of(dims, [&](int64_t dim) {
         return shape.dim(static_cast<int>(dim)) > options_.reduce_window_size;
       }))
     return false;

@@ -20,25 +20,18 @@ namespace hlo {
 struct TreeReductionRewriterOptions {
   IntIn<1> reduce_window_size{32};
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("reduce_window_size", &TreeReductionRewriterOptions::reduce_window_size)};
-  }
+  HLO_OPTIONS(TreeReductionRewriterOptions, reduce_window_size)
 };
 
-class TreeReductionRewriter final : public ExpanderPass {
+class TreeReductionRewriter final : public WithOptions<ExpanderPass, TreeReductionRewriterOptions> {
  public:
-  using Options = TreeReductionRewriterOptions;
+  using WithOptions::WithOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit TreeReductionRewriter(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kReduce}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* reduce, Rewriter& rewriter) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 #include "passes/simplify/tuple_simplifier.h"
 
-#include <algorithm>
-
 #include "lib/match/pattern.h"
 #include "passes/util/loop_state.h"
 
@@ -18,9 +16,9 @@ Instruction* WithShardingOf(const Instruction& old, Instruction* replacement) {
 // Whether all elements of `tuple` but `element` are read elsewhere, or the tuple itself is.
 bool NothingDies(const Instruction& tuple, const Instruction& element) {
   if (tuple.use_count() > 1) return true;
-  return std::all_of(
-      tuple.operands().begin(), tuple.operands().end(),
-      [&](const Instruction* other) { return other == &element || other->use_count() > 1; });
+  return absl::c_all_of(tuple.operands(), [&](const Instruction* other) {
+    return other == &element || other->use_count() > 1;
+  });
 }
 
 // get-tuple-element(tuple(x0, x1, …), i)  =>  xi

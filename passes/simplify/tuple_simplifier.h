@@ -22,10 +22,7 @@ namespace hlo {
 struct TupleSimplifierOptions {
   bool exclude_entry_computation = false;
 
-  static auto Fields() {
-    return std::tuple{
-        Optional("exclude_entry_computation", &TupleSimplifierOptions::exclude_entry_computation)};
-  }
+  HLO_OPTIONS(TupleSimplifierOptions, exclude_entry_computation)
 };
 
 class TupleSimplifier final : public RewritePass {

@@ -48,7 +48,7 @@ Instruction* FromNeighbour(SpmdCode& code, Instruction* x, const Placement& plac
     for (int64_t i = std::max<int64_t>(0, -steps); i < std::min(count, count - steps); ++i)
       pairs.emplace_back(group[static_cast<size_t>(i + steps)], group[static_cast<size_t>(i)]);
   }
-  std::sort(pairs.begin(), pairs.end());
+  absl::c_sort(pairs);
   return code.Permute(x, pairs);
 }
 
@@ -112,10 +112,8 @@ Instruction* TakeRanges(SpmdCode& code, Instruction* tile, const Placement& plac
   DimVec sizes(joined->shape().dims().begin(), joined->shape().dims().end());
   sizes[static_cast<size_t>(d)] = ranges.size;
   Instruction* range = code.DynamicSlice(joined, all_starts, sizes);
-  const bool is_inside =
-      std::all_of(first_there.begin(), first_there.end(), [](int64_t n) { return n == 0; }) &&
-      std::all_of(past_there.begin(), past_there.end(),
-                  [&](int64_t n) { return n == ranges.size; });
+  const bool is_inside = absl::c_all_of(first_there, [](int64_t n) { return n == 0; }) &&
+                         absl::c_all_of(past_there, [&](int64_t n) { return n == ranges.size; });
   if (is_inside) return range;
   const Shape numbers = Shape::Array(ElementType::kS64, range->shape().dims());
   const auto filled = [&](const std::vector<int64_t>& values) {

@@ -19,7 +19,7 @@ namespace {
 
 std::vector<int64_t> Counted(int64_t count) {
   std::vector<int64_t> numbers(static_cast<size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), 0);
+  absl::c_iota(numbers, 0);
   return numbers;
 }
 

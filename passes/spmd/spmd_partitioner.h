@@ -38,24 +38,16 @@ struct SpmdPartitionerOptions {
   bool allow_module_signature_change = true;
   bool cache_all_gather = true;
 
-  static auto Fields() {
-    using O = SpmdPartitionerOptions;
-    return std::tuple{Optional("num_partitions", &O::num_partitions),
-                      Optional("allow_module_signature_change", &O::allow_module_signature_change),
-                      Optional("cache_all_gather", &O::cache_all_gather)};
-  }
+  HLO_OPTIONS(SpmdPartitionerOptions, num_partitions, allow_module_signature_change,
+              cache_all_gather)
 };
 
-class SpmdPartitioner final : public Pass {
+class SpmdPartitioner final : public WithOptions<Pass, SpmdPartitionerOptions> {
  public:
-  using Options = SpmdPartitionerOptions;
+  using WithOptions::WithOptions;
   // Partial sums are added in another order.
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit SpmdPartitioner(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/support/diagnostic.h"
 #include "passes/util/library_configs.h"
 
@@ -10,12 +11,10 @@ namespace {
 
 absl::Status CheckConfigs(const Module& module, int max_errors) {
   std::vector<Diagnostic> wrong;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      const absl::Status status = CheckLibraryConfig(*instruction);
-      if (!status.ok() && std::ssize(wrong) < max_errors)
-        wrong.push_back(DiagnosticsOf(status).front());
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    const absl::Status status = CheckLibraryConfig(*instruction);
+    if (!status.ok() && std::ssize(wrong) < max_errors)
+      wrong.push_back(DiagnosticsOf(status).front());
   }
   if (wrong.empty()) return absl::OkStatus();
   return StatusOf(absl::StatusCode::kInvalidArgument, wrong);

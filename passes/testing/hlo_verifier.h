@@ -44,14 +44,10 @@ struct HloVerifierOptions : VerifierOptions {
   }
 };
 
-class HloVerifier final : public Pass {
+class HloVerifier final : public WithOptions<Pass, HloVerifierOptions> {
  public:
-  using Options = HloVerifierOptions;
-  explicit HloVerifier(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 
 #include "lib/ir/builder.h"
@@ -18,8 +17,7 @@ const Instruction* FirstMatch(const Module& module, std::string_view opcode,
       if (instruction->opcode_text() != opcode) continue;
       const auto operands = instruction->operands();
       const auto is_wanted = [&](const Instruction* o) { return o->opcode_text() == operand; };
-      if (operand.empty() || std::any_of(operands.begin(), operands.end(), is_wanted))
-        return instruction;
+      if (operand.empty() || absl::c_any_of(operands, is_wanted)) return instruction;
     }
   }
   return nullptr;

@@ -25,22 +25,14 @@ struct TestOnlyMisbehaveOptions {
   std::string opcode = "multiply";
   std::string operand;
 
-  static auto Fields() {
-    using O = TestOnlyMisbehaveOptions;
-    return std::tuple{Optional("how", &O::how), Optional("opcode", &O::opcode),
-                      Optional("operand", &O::operand)};
-  }
+  HLO_OPTIONS(TestOnlyMisbehaveOptions, how, opcode, operand)
 };
 
-class TestOnlyMisbehave final : public Pass {
+class TestOnlyMisbehave final : public WithOptions<Pass, TestOnlyMisbehaveOptions> {
  public:
-  using Options = TestOnlyMisbehaveOptions;
+  using WithOptions::WithOptions;
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
-  explicit TestOnlyMisbehave(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

@@ -1,6 +1,5 @@
 #include "passes/testing/test_only_miscompile.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "lib/ir/builder.h"
@@ -17,8 +16,7 @@ absl::StatusOr<std::optional<Opcode>> OpcodeOption(std::string_view text) {
 
 // x  =>  x + 1, or not(x)
 absl::Status OffByOne(Instruction* instruction) {
-  Builder builder(instruction->parent());
-  builder.set_origin(instruction);
+  Builder builder(instruction);
   // A clone takes over the uses before the original becomes the operand of what replaces it.
   const std::vector<Instruction*> operands = instruction->operand_vector();
   Instruction* right =
@@ -43,7 +41,7 @@ absl::StatusOr<bool> TestOnlyMiscompile::Run(Module& module, PassContext& contex
       if (instruction->opcode() == Opcode::kParameter) continue;
       const auto operands = instruction->operands();
       const auto is_wanted = [&](const Instruction* o) { return o->opcode() == operand; };
-      if (operand && std::none_of(operands.begin(), operands.end(), is_wanted)) continue;
+      if (operand && absl::c_none_of(operands, is_wanted)) continue;
       if (done == options_.limit || !context.MayRewrite()) return done > 0;
       RETURN_IF_ERROR(OffByOne(instruction));
       context.Count("off-by-one");

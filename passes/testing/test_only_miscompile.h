@@ -18,21 +18,13 @@ struct TestOnlyMiscompileOptions {
   std::string operand;
   int64_t limit = -1;
 
-  static auto Fields() {
-    using O = TestOnlyMiscompileOptions;
-    return std::tuple{Optional("opcode", &O::opcode), Optional("operand", &O::operand),
-                      Optional("limit", &O::limit)};
-  }
+  HLO_OPTIONS(TestOnlyMiscompileOptions, opcode, operand, limit)
 };
 
-class TestOnlyMiscompile final : public Pass {
+class TestOnlyMiscompile final : public WithOptions<Pass, TestOnlyMiscompileOptions> {
  public:
-  using Options = TestOnlyMiscompileOptions;
-  explicit TestOnlyMiscompile(Options options = {}) : options_(std::move(options)) {}
+  using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  Options options_;
 };
 
 }  // namespace hlo

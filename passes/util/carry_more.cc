@@ -65,8 +65,7 @@ absl::StatusOr<std::vector<Instruction*>> CarryMore(Instruction* loop,
   const Shape narrow = loop->shape();
   const Shape wide = WideShape(narrow, values);
   const int64_t old_count = narrow.element_count_of_tuple();
-  Builder outside(loop->parent());
-  outside.set_origin(loop);
+  Builder outside(loop);
   if (!OnlyElementsRead(*loop)) {
     std::vector<Use> uses(loop->uses().begin(), loop->uses().end());
     std::erase_if(uses,

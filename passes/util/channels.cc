@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/ir/any_instruction.h"
+
 namespace hlo {
 namespace {
 
@@ -37,17 +39,15 @@ int64_t NextChannelId(const Module& module) {
   const auto see = [&](std::optional<int64_t> channel) {
     if (channel) next = std::max(next, *channel + 1);
   };
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      see(ChannelIn<AllReduceAttrs>(*instruction));
-      see(ChannelIn<AllGatherAttrs>(*instruction));
-      see(ChannelIn<ReduceScatterAttrs>(*instruction));
-      see(ChannelIn<AllToAllAttrs>(*instruction));
-      see(ChannelIn<CollectivePermuteAttrs>(*instruction));
-      see(ChannelIn<CollectiveBroadcastAttrs>(*instruction));
-      see(ChannelIn<RaggedAllToAllAttrs>(*instruction));
-      see(ChannelIn<ChannelAttrs>(*instruction));
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    see(ChannelIn<AllReduceAttrs>(*instruction));
+    see(ChannelIn<AllGatherAttrs>(*instruction));
+    see(ChannelIn<ReduceScatterAttrs>(*instruction));
+    see(ChannelIn<AllToAllAttrs>(*instruction));
+    see(ChannelIn<CollectivePermuteAttrs>(*instruction));
+    see(ChannelIn<CollectiveBroadcastAttrs>(*instruction));
+    see(ChannelIn<RaggedAllToAllAttrs>(*instruction));
+    see(ChannelIn<ChannelAttrs>(*instruction));
   }
   return next;
 }

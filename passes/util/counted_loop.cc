@@ -30,8 +30,7 @@ absl::StatusOr<std::vector<Instruction*>> MakeCountedLoop(Builder& builder, int3
   Computation* inside = module.AddComputation(fmt::format("{}.body", name));
   inside->set_execution_thread(computation.execution_thread());
   {
-    Builder b(inside);
-    b.set_origin(origin);
+    Builder b(inside, origin);
     Instruction* state = b.Parameter(0, shape, "state");
     Instruction* i = b.GetTupleElement(state, 0);
     const std::vector<Instruction*> elements = ElementsOf(b, state, init.size());
@@ -45,8 +44,7 @@ absl::StatusOr<std::vector<Instruction*>> MakeCountedLoop(Builder& builder, int3
   Computation* condition = module.AddComputation(fmt::format("{}.condition", name));
   condition->set_execution_thread(computation.execution_thread());
   {
-    Builder b(condition);
-    b.set_origin(origin);
+    Builder b(condition, origin);
     Instruction* state = b.Parameter(0, shape, "state");
     Instruction* i = b.GetTupleElement(state, 0);
     Instruction* bound = b.Constant(Literal::Scalar<int64_t>(ElementType::kS32, count));

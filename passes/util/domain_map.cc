@@ -42,7 +42,7 @@ class DomainSets {
 };
 
 void AddOnce(std::vector<Instruction*>& list, Instruction* instruction) {
-  if (std::find(list.begin(), list.end(), instruction) == list.end()) list.push_back(instruction);
+  if (!absl::c_linear_search(list, instruction)) list.push_back(instruction);
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ Sharding AbsentSharding() { return Sharding::Tuple({}); }
 const Sharding::Leaf* SingleLeaf(const Sharding& sharding) {
   if (sharding.leaves.empty()) return nullptr;
   const Sharding::Leaf& first = sharding.leaves[0];
-  const bool all_equal = std::all_of(sharding.leaves.begin(), sharding.leaves.end(),
-                                     [&](const Sharding::Leaf& leaf) { return leaf == first; });
+  const bool all_equal =
+      absl::c_all_of(sharding.leaves, [&](const Sharding::Leaf& leaf) { return leaf == first; });
   return all_equal ? &first : nullptr;
 }
 

@@ -20,8 +20,7 @@ bool IsLayoutRead(const Instruction& value) {
 Instruction* CopyWithLayouts(Instruction* value, Shape shape) {
   HLO_DCHECK(Compatible(value->shape(), shape));
   if (value->shape().WithMissingLayoutsFilled() == shape.WithMissingLayoutsFilled()) return value;
-  Builder b(value->parent());
-  b.set_origin(value);
+  Builder b(value);
   if (shape.IsArray()) {
     Instruction* copy = b.Copy(value);
     copy->set_shape(shape);

@@ -1,6 +1,5 @@
 #include "passes/util/loop_state.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "absl/algorithm/container.h"
@@ -59,7 +58,7 @@ void RedirectUses(const std::vector<Use>& uses, Views& views, uint32_t first_new
 
 std::vector<Use> UsesOf(const Instruction& value) {
   std::vector<Use> uses(value.uses().begin(), value.uses().end());
-  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+  absl::c_sort(uses, [](const Use& a, const Use& b) {
     return std::pair(a.user->id(), a.operand_index) < std::pair(b.user->id(), b.operand_index);
   });
   return uses;
@@ -154,9 +153,9 @@ Instruction* ThroughTuples(Instruction* value) {
 }
 
 bool OnlyElementsRead(const Instruction& tuple) {
-  return !tuple.is_root() &&
-         std::all_of(tuple.uses().begin(), tuple.uses().end(),
-                     [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
+  return !tuple.is_root() && absl::c_all_of(tuple.uses(), [](const Use& use) {
+    return use.user->opcode() == Opcode::kGetTupleElement;
+  });
 }
 
 // Whether one get-tuple-element takes `element` out of the tuple.
@@ -223,8 +222,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   }
 
   Computation& computation = *loop->parent();
-  Builder builder(&computation);
-  builder.set_origin(loop);
+  Builder builder(&computation, loop);
   Instruction* old_init = loop->operand(0);
   const std::vector<Use> uses = UsesOf(*loop);
   Instruction* init = builder.Tuple(change.init);
@@ -243,8 +241,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
 
 absl::Status DropLoopElements(Instruction* loop, const std::vector<bool>& keep,
                               const ViewOfDropped& view_of_dropped) {
-  Builder outer(loop->parent());
-  outer.set_origin(loop);
+  Builder outer(loop);
   std::vector<int64_t> kept;
   std::vector<int64_t> new_index(keep.size(), -1);
   StateChange change;

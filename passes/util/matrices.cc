@@ -59,7 +59,7 @@ Instruction* StackRows(Builder& builder, const std::vector<Instruction*>& blocks
 
 Instruction* TransposeMatrices(Builder& builder, Instruction* x) {
   std::vector<int64_t> permutation(static_cast<size_t>(x->shape().rank()));
-  std::iota(permutation.begin(), permutation.end(), 0);
+  absl::c_iota(permutation, 0);
   std::swap(permutation[permutation.size() - 2], permutation[permutation.size() - 1]);
   return builder.Transpose(x, permutation);
 }
@@ -99,7 +99,7 @@ Instruction* SpreadOverMatrix(Builder& builder, Instruction* number, const Instr
   const absl::Span<const int64_t> batch =
       number->shape().dims().first(static_cast<size_t>(RowDimension(number)));
   std::vector<int64_t> dimensions(batch.size());
-  std::iota(dimensions.begin(), dimensions.end(), 0);
+  absl::c_iota(dimensions, 0);
   return builder.Broadcast(builder.Reshape(number, batch), like->shape().dims(), dimensions);
 }
 

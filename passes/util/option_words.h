@@ -43,7 +43,7 @@ struct OneOf {
 template <OptionWord... kWords>
 absl::Status ParseOption(const OptionText& text, OneOf<kWords...>& out) {
   constexpr auto& kAll = OneOf<kWords...>::kAll;
-  const auto* const word = std::find(kAll.begin(), kAll.end(), text.value);
+  const auto* const word = absl::c_find(kAll, text.value);
   if (word == kAll.end()) return NoneOf(kAll, text);
   out.value = *word;
   return absl::OkStatus();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -48,8 +47,8 @@ void NoteRecovery(const Instruction& old, Instruction* now,
   std::vector<RecoveryEntry>& table = now->module().config().recovery_table;
   for (size_t i = 0; i < arrays.size(); ++i) {
     const OriginalArray& array = arrays[i];
-    const auto place = std::lower_bound(
-        table.begin(), table.end(), array,
+    const auto place = absl::c_lower_bound(
+        table, array,
         [](const RecoveryEntry& entry, const OriginalArray& to) { return entry.old_array < to; });
     const bool has_entry = place != table.end() && place->old_array == array;
     if (array.name.empty() || array == known[i] || has_entry) continue;
@@ -62,8 +61,8 @@ void NoteRecovery(const Instruction& old, Instruction* now,
     }
     table.insert(place, {array, known[i], *std::move(text)});
   }
-  const bool any = std::any_of(known.begin(), known.end(),
-                               [](const OriginalArray& array) { return !array.name.empty(); });
+  const bool any =
+      absl::c_any_of(known, [](const OriginalArray& array) { return !array.name.empty(); });
   const OriginalValue::Node node = OriginOfLeaves(now->shape(), known);
   if (any) SetOrigin(now, &node);
 }

@@ -1,6 +1,5 @@
 #include "passes/util/sharding_algebra.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "absl/algorithm/container.h"
@@ -34,7 +33,7 @@ DimMap InverseMap(absl::Span<const int64_t> map, int64_t rank) {
 
 DimMap IdentityMap(int64_t rank) {
   DimMap map(static_cast<size_t>(rank));
-  std::iota(map.begin(), map.end(), 0);
+  absl::c_iota(map, 0);
   return map;
 }
 

@@ -1,6 +1,7 @@
 #include "passes/util/split_async.h"
 
 #include "lib/ir/builder.h"
+#include "lib/ir/control_edges.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -23,13 +24,8 @@ void ReplaceByPair(Instruction* whole, Instruction* start, Instruction* done, ui
     start->clear_sharding();
     start->mutable_extras().origin.reset();
   }
-  const std::vector<Instruction*> before(whole->control_predecessors().begin(),
-                                         whole->control_predecessors().end());
-  const std::vector<Instruction*> after(whole->control_successors().begin(),
-                                        whole->control_successors().end());
-  for (Instruction* earlier : before) start->AddControlPredecessor(earlier);
-  for (Instruction* later : after) later->AddControlPredecessor(done);
-  whole->DropControlEdges();
+  MoveControlPredecessors(whole, start);
+  MoveControlSuccessors(whole, done);
   ReplaceKeepingExtras(whole, done, first_new);
 }
 

@@ -6,7 +6,7 @@ namespace hlo {
 namespace {
 
 int64_t PositionIn(const DimVec& dims, int64_t dim) {
-  const auto at = std::find(dims.begin(), dims.end(), dim);
+  const auto at = absl::c_find(dims, dim);
   return at == dims.end() ? -1 : at - dims.begin();
 }
 

@@ -1,7 +1,6 @@
 // Equal computations, met one after the other.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -23,7 +22,7 @@ class TwinComputations {
   // `hash`, on the same thread; null: there is none, and it is remembered.
   Computation* Find(Computation* computation, uint64_t hash) {
     std::vector<Computation*>& known = by_hash_[hash];
-    const auto same = std::find_if(known.begin(), known.end(), [&](const Computation* other) {
+    const auto same = absl::c_find_if(known, [&](const Computation* other) {
       return StructurallyEqual(*other, *computation) &&
              other->execution_thread() == computation->execution_thread();
     });

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ops/ops.h"
 #include "lib/support/saturate.h"
 #include "tools/info/sections.h"
@@ -92,13 +93,11 @@ absl::StatusOr<Section> MakeOps(ModuleFacts& facts) {
 
 absl::StatusOr<Section> MakeTypes(ModuleFacts& facts) {
   std::array<std::array<int64_t, 2>, kElementTypeCount> types = {};  // instructions, bytes
-  for (const Computation* computation : facts.module().computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      auto& [count, bytes] = types[static_cast<size_t>(instruction->shape().element_type())];
-      ++count;
-      if (instruction->shape().IsArray())
-        bytes = SaturatingAdd(bytes, instruction->shape().byte_size());
-    }
+  for (const Instruction* instruction : AllInstructions(facts.module())) {
+    auto& [count, bytes] = types[static_cast<size_t>(instruction->shape().element_type())];
+    ++count;
+    if (instruction->shape().IsArray())
+      bytes = SaturatingAdd(bytes, instruction->shape().byte_size());
   }
   Section section("types");
   section.Column("type", Unit::kText).Column("instructions", Unit::kCount);

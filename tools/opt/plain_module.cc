@@ -1,5 +1,6 @@
 #include "tools/opt/plain_module.h"
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/extras.h"
 #include "lib/support/strings.h"
 
@@ -40,10 +41,8 @@ void StripParts(Module& module, std::string_view words) {
   if (wants("metadata") || wants("stack-frames")) module.config().stack_frames = {};
   for (const Part& part : kParts) {
     if (!wants(part.word)) continue;
-    for (Computation* computation : module.computations()) {
-      for (Instruction* instruction : computation->instructions()) {
-        if (part.word == "layouts" || instruction->extras() != nullptr) part.strip(*instruction);
-      }
+    for (Instruction* instruction : AllInstructions(module)) {
+      if (part.word == "layouts" || instruction->extras() != nullptr) part.strip(*instruction);
     }
   }
   if (wants("layouts")) module.ResetEntryLayout();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/util/entry_parameters.h"
@@ -11,20 +12,15 @@ namespace hlo {
 
 std::set<std::string_view> InstructionNames(const Module& module) {
   std::set<std::string_view> names;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions())
-      names.insert(instruction->name());
-  }
+  for (const Instruction* instruction : AllInstructions(module)) names.insert(instruction->name());
   return names;
 }
 
 bool HasOnlyPlainLayouts(const Module& module) {
   const auto is_plain = [](Shape shape) { return shape == shape.WithDefaultLayout(); };
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (!is_plain(instruction->shape()) || instruction->opcode() == Opcode::kCustomCall)
-        return false;
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (!is_plain(instruction->shape()) || instruction->opcode() == Opcode::kCustomCall)
+      return false;
   }
   const EntryLayout& layout = module.config().entry_layout;
   return is_plain(layout.result) &&

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/verifier.h"
 #include "parser/parse_test_util.h"
 #include "parser/parser.h"
@@ -19,10 +20,8 @@ std::unique_ptr<Module> VerifiedModule(std::string_view text) {
 
 int64_t ElementsOf(const Module& module) {
   int64_t count = 0;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->shape().IsArray()) count += instruction->shape().element_count();
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (instruction->shape().IsArray()) count += instruction->shape().element_count();
   }
   return count;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lib/ir/any_instruction.h"
 #include "tools/reduce/edits.h"
 #include "tools/reduce/steps.h"
 
@@ -197,12 +198,10 @@ bool NarrowSorts(Reducer& reducer) {
   };
   bool improved = false;
   std::vector<std::pair<std::string, int>> found;
-  for (const Computation* computation : reducer.best().computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (!instruction->shape().IsTuple()) continue;
-      if (instruction->opcode() == Opcode::kSort || instruction->opcode() == Opcode::kReduce)
-        found.emplace_back(instruction->name(), instruction->shape().element_count_of_tuple());
-    }
+  for (const Instruction* instruction : AllInstructions(reducer.best())) {
+    if (!instruction->shape().IsTuple()) continue;
+    if (instruction->opcode() == Opcode::kSort || instruction->opcode() == Opcode::kReduce)
+      found.emplace_back(instruction->name(), instruction->shape().element_count_of_tuple());
   }
   for (const auto& [name, count] : found) {
     for (int64_t index = count; index-- > 0 && !reducer.is_done();) {
@@ -231,11 +230,9 @@ bool NarrowLoops(Reducer& reducer) {
   reducer.set_step("loops");
   bool improved = false;
   std::vector<std::pair<std::string, int64_t>> loops;
-  for (const Computation* computation : reducer.best().computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kWhile && instruction->shape().IsTuple())
-        loops.emplace_back(instruction->name(), instruction->shape().element_count_of_tuple());
-    }
+  for (const Instruction* instruction : AllInstructions(reducer.best())) {
+    if (instruction->opcode() == Opcode::kWhile && instruction->shape().IsTuple())
+      loops.emplace_back(instruction->name(), instruction->shape().element_count_of_tuple());
   }
   for (const auto& [name, count] : loops) {
     for (int64_t index = count; index-- > 0 && !reducer.is_done();) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/ir/any_instruction.h"
 #include "tools/reduce/edits.h"
 #include "tools/reduce/steps.h"
 
@@ -11,12 +12,10 @@ constexpr int64_t kLarge = 16;
 
 std::vector<std::string> Constants(const Module& module, bool large) {
   std::vector<std::string> names;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (!instruction->IsConstant() || !instruction->shape().IsArray()) continue;
-      if ((instruction->shape().element_count() > kLarge) == large)
-        names.emplace_back(instruction->name());
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (!instruction->IsConstant() || !instruction->shape().IsArray()) continue;
+    if ((instruction->shape().element_count() > kLarge) == large)
+      names.emplace_back(instruction->name());
   }
   return names;
 }

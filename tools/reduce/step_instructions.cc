@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lib/ir/any_instruction.h"
 #include "tools/reduce/edits.h"
 #include "tools/reduce/steps.h"
 
@@ -57,10 +58,8 @@ std::vector<std::string> Replaceable(const Module& module) {
 bool ReplaceNamed(Module& module, std::span<const std::string> names, Stand stand) {
   const std::set<std::string_view> wanted(names.begin(), names.end());
   std::map<std::string_view, Instruction*> found;
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      if (wanted.contains(instruction->name())) found[instruction->name()] = instruction;
-    }
+  for (Instruction* instruction : AllInstructions(module)) {
+    if (wanted.contains(instruction->name())) found[instruction->name()] = instruction;
   }
   bool changed = false;
   for (const std::string& name : names) {

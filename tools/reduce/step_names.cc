@@ -1,3 +1,4 @@
+#include "lib/ir/any_instruction.h"
 #include "tools/reduce/steps.h"
 
 namespace hlo {
@@ -17,10 +18,8 @@ bool TidyNames(Reducer& reducer) {
     module.set_name("reduced");
     // Names in use are given a number: first none of the new ones may be.
     int64_t count = 0;
-    for (Computation* computation : module.computations()) {
-      for (Instruction* instruction : computation->instructions())
-        module.Rename(instruction, "renamed-" + std::to_string(count++));
-    }
+    for (Instruction* instruction : AllInstructions(module))
+      module.Rename(instruction, "renamed-" + std::to_string(count++));
     module.UniquifyNames();
     for (Computation* computation : module.PostOrder()) {
       for (Instruction* instruction : computation->PostOrder())

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/ops/shape_rules.h"
 #include "tools/reduce/edits.h"
 #include "tools/reduce/steps.h"
@@ -197,19 +198,17 @@ std::vector<int64_t> Sizes(const Module& module) {
 // Arrays of one element become scalars; that goes where nothing speaks of dimensions.
 bool MakeScalars(Module& module) {
   bool changed = false;
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      const Shape shape = instruction->shape();
-      if (!shape.IsArray() || shape.rank() == 0 || !shape.IsEffectiveScalar()) continue;
-      if (!IsElementwise(instruction->opcode()) && !instruction->IsConstant() &&
-          instruction->opcode() != Opcode::kParameter)
-        return false;
-      const Shape scalar = Shape::Scalar(shape.element_type());
-      if (instruction->IsConstant())
-        instruction->SetAttrs(ConstantAttrs{instruction->literal().Reshaped(scalar)});
-      instruction->set_shape(scalar);
-      changed = true;
-    }
+  for (Instruction* instruction : AllInstructions(module)) {
+    const Shape shape = instruction->shape();
+    if (!shape.IsArray() || shape.rank() == 0 || !shape.IsEffectiveScalar()) continue;
+    if (!IsElementwise(instruction->opcode()) && !instruction->IsConstant() &&
+        instruction->opcode() != Opcode::kParameter)
+      return false;
+    const Shape scalar = Shape::Scalar(shape.element_type());
+    if (instruction->IsConstant())
+      instruction->SetAttrs(ConstantAttrs{instruction->literal().Reshaped(scalar)});
+    instruction->set_shape(scalar);
+    changed = true;
   }
   // Tuples follow their elements.
   for (Computation* computation : module.computations()) {

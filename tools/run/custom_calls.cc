@@ -81,8 +81,7 @@ absl::Status ReplaceCalls(Module& module, const TargetMeaning& wanted, std::stri
       if (!IsCustomCall(*call, wanted.target)) continue;
       ++found;
       if (wanted.meaning == nullptr) continue;
-      Builder builder(computation);
-      builder.set_origin(call);
+      Builder builder(computation, call);
       ASSIGN_OR_RETURN(Instruction * value, wanted.meaning(builder, *call));
       RETURN_IF_ERROR(builder.status());
       computation->Replace(call, value);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backends/common/memory_report.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/computation.h"
 #include "lib/support/memory_info.h"
 #include "lib/support/saturate.h"
@@ -73,10 +74,8 @@ absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::strin
 // Of the arrays of all instructions, none in the place of another.
 int64_t BytesOfModule(const Module& module) {
   int64_t bytes = 0;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions())
-      bytes = SaturatingAdd(bytes, BytesOfAll(instruction->shape()));
-  }
+  for (const Instruction* instruction : AllInstructions(module))
+    bytes = SaturatingAdd(bytes, BytesOfAll(instruction->shape()));
   return bytes;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/ir/any_instruction.h"
 #include "lib/support/source.h"
 #include "lib/support/status.h"
 #include "tools/run/bench.h"
@@ -93,10 +94,8 @@ std::optional<ElementType> NarrowOperands(const Instruction& instruction) {
 
 std::set<ElementType> NarrowProducts(const Module& module) {
   std::set<ElementType> types;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (const auto type = NarrowOperands(*instruction)) types.insert(*type);
-    }
+  for (const Instruction* instruction : AllInstructions(module)) {
+    if (const auto type = NarrowOperands(*instruction)) types.insert(*type);
   }
   return types;
 }

@@ -8,6 +8,7 @@
 
 #include "backends/common/thunk_profile.h"
 #include "lib/analysis/cost.h"
+#include "lib/ir/any_instruction.h"
 #include "lib/ir/source_line.h"
 #include "lib/support/json_value.h"
 
@@ -18,10 +19,8 @@ using NamedInstructions = std::map<std::string, const Instruction*, std::less<>>
 
 NamedInstructions InstructionsByName(const Module& module) {
   NamedInstructions names;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions())
-      names.emplace(std::string(instruction->name()), instruction);
-  }
+  for (const Instruction* instruction : AllInstructions(module))
+    names.emplace(std::string(instruction->name()), instruction);
   return names;
 }
 

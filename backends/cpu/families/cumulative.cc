@@ -154,14 +154,9 @@ absl::StatusOr<KernelPlan> EmitCumulativeFamily(const Instruction& instruction,
                                                 const FamilyOptions& options) {
   const std::optional<CumulativeWindow> window = CumulativeWindowOf(instruction);
   RET_CHECK(window.has_value(), "`{}` is not cumulative", instruction.name());
-  LoopPlan plan;
-  for (int trial = 0; trial < kMostTrials; ++trial) {
-    plan.BeginTrial();
-    ASSIGN_OR_RETURN(KernelPlan result,
-                     CumulativeEmission(instruction, *window, options, plan).Run());
-    if (!plan.changed) return result;
-  }
-  return Internal("the loops of `{}` do not settle", instruction.name());
+  return EmitUntilSettled(instruction, [&](LoopPlan& plan) {
+    return CumulativeEmission(instruction, *window, options, plan).Run();
+  });
 }
 
 }  // namespace hlo::cpu

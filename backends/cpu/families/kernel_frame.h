@@ -6,6 +6,7 @@
 #include "backends/codegen/kernel_frame.h"
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/families/fusion_emitter.h"
+#include "lib/support/status.h"
 
 namespace hlo::cpu {
 
@@ -29,5 +30,17 @@ BufferPairs CumulativePairs(const Instruction& instruction);
 
 // Corrections of a plan after which something is wrong with it; a dozen is usual.
 inline constexpr int kMostTrials = 40;
+
+// Emits a kernel by plans of its loops until one does not change any more.
+template <class Emit>
+absl::StatusOr<KernelPlan> EmitUntilSettled(const Instruction& instruction, const Emit& emit) {
+  LoopPlan plan;
+  for (int trial = 0; trial < kMostTrials; ++trial) {
+    plan.BeginTrial();
+    ASSIGN_OR_RETURN(KernelPlan result, emit(plan));
+    if (!plan.changed) return result;
+  }
+  return Internal("the loops of `{}` do not settle", instruction.name());
+}
 
 }  // namespace hlo::cpu

@@ -387,13 +387,8 @@ class LoopEmission {
 }  // namespace
 
 absl::StatusOr<KernelPlan> EmitLoopFamily(const Instruction& fusion, const FamilyOptions& options) {
-  LoopPlan plan;
-  for (int trial = 0; trial < kMostTrials; ++trial) {
-    plan.BeginTrial();
-    ASSIGN_OR_RETURN(KernelPlan result, LoopEmission(fusion, options, plan).Run());
-    if (!plan.changed) return result;
-  }
-  return Internal("the loops of `{}` do not settle", fusion.name());
+  return EmitUntilSettled(
+      fusion, [&](LoopPlan& plan) { return LoopEmission(fusion, options, plan).Run(); });
 }
 
 }  // namespace hlo::cpu

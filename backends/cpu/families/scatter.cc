@@ -240,13 +240,8 @@ class ScatterEmission {
 
 absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion,
                                              const FamilyOptions& options) {
-  LoopPlan plan;
-  for (int trial = 0; trial < kMostTrials; ++trial) {
-    plan.BeginTrial();
-    ASSIGN_OR_RETURN(KernelPlan result, ScatterEmission(fusion, options, plan).Run());
-    if (!plan.changed) return result;
-  }
-  return Internal("the loops of `{}` do not settle", fusion.name());
+  return EmitUntilSettled(
+      fusion, [&](LoopPlan& plan) { return ScatterEmission(fusion, options, plan).Run(); });
 }
 
 }  // namespace hlo::cpu

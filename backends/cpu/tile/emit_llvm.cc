@@ -47,10 +47,6 @@ class KernelEmitter {
   llvm::Type* Register(Type type) {
     return Lanes(RegisterType(context_, type.element), type.lanes);
   }
-  // As it lies in memory: pred is a byte.
-  llvm::Type* MemoryScalar(ElementType type) {
-    return IsPred(type) ? static_cast<llvm::Type*>(b_.getInt8Ty()) : RegisterType(context_, type);
-  }
 
   // ---- buffers ----
 
@@ -250,7 +246,7 @@ class KernelEmitter {
     const Type type = kernel_.type(node.results[0]);
     if (node.operands.size() > 1) return EmitMaskedLoad(node, type);
     EmitCheck(node, type.lanes, nullptr);
-    llvm::Type* const element = MemoryScalar(type.element);
+    llvm::Type* const element = MemoryType(context_, type.element);
     const int parts = IsComplex(type.element) ? 2 : 1;
     if (IsDense(node, type)) return EmitDense(node, type);
     if (type.lanes > 1 && !IsContiguous(node, type.lanes)) return EmitGather(node, type, nullptr);
@@ -293,7 +289,7 @@ class KernelEmitter {
   // other what there is of the result. The last one ends with the last lane: nothing beyond it is
   // read.
   llvm::Value* LoadDense(const Node& node, ElementType type, int at, int lanes) {
-    llvm::Type* const element = MemoryScalar(type);
+    llvm::Type* const element = MemoryType(context_, type);
     const auto step = static_cast<int>(node.stride);
     llvm::Value* result = nullptr;
     int have = 0;  // lanes of the result
@@ -345,7 +341,7 @@ class KernelEmitter {
   Emitted EmitHardwareGather(const Node& node, Type type, llvm::Value* mask) {
     const bool is_complex = IsComplex(type.element);
     llvm::Type* const element =
-        is_complex ? static_cast<llvm::Type*>(b_.getInt64Ty()) : MemoryScalar(type.element);
+        is_complex ? static_cast<llvm::Type*>(b_.getInt64Ty()) : MemoryType(context_, type.element);
     llvm::Value* index = Get(node, 0).value;
     if (!index->getType()->isVectorTy()) {
       llvm::Value* const lanes = b_.CreateMul(
@@ -367,7 +363,7 @@ class KernelEmitter {
   // drop it.
   Emitted EmitGather(const Node& node, Type type, llvm::Value* mask) {
     if (IsGathered(node, type, mask)) return EmitHardwareGather(node, type, mask);
-    llvm::Type* const element = MemoryScalar(type.element);
+    llvm::Type* const element = MemoryType(context_, type.element);
     const bool is_complex = IsComplex(type.element);
     Emitted result = {llvm::PoisonValue::get(Lanes(element, type.lanes)), nullptr};
     if (is_complex) result.imaginary = result.value;
@@ -402,7 +398,7 @@ class KernelEmitter {
     if (kernel_.buffers[node.buffer].elements == 0) return fallback;
     EmitCheck(node, type.lanes, mask);
     if (IsContiguous(node, type.lanes) && ByteSize(type.element) >= 4 && !IsComplex(type.element)) {
-      llvm::Type* const element = MemoryScalar(type.element);
+      llvm::Type* const element = MemoryType(context_, type.element);
       llvm::Value* const address = Address(node, Get(node, 0).value, element, 1);
       return {b_.CreateMaskedLoad(Lanes(element, type.lanes), address, AlignOf(type.element), mask,
                                   fallback.value),
@@ -421,7 +417,7 @@ class KernelEmitter {
     EmitCheck(node, type.lanes, nullptr);
     const bool is_complex = IsComplex(type.element);
     if (!is_complex && (type.lanes == 1 || IsContiguous(node, type.lanes))) {
-      llvm::Type* const element = MemoryScalar(type.element);
+      llvm::Type* const element = MemoryType(context_, type.element);
       llvm::Value* const address = Address(node, Get(node, 0).value, element, 1);
       b_.CreateAlignedStore(ToMemory(type.element, value.value), address, AlignOf(type.element));
     } else if (is_complex && IsContiguous(node, type.lanes)) {
@@ -437,13 +433,14 @@ class KernelEmitter {
       zip.push_back(i);
       zip.push_back(type.lanes + i);
     }
-    llvm::Value* const address = Address(node, Get(node, 0).value, MemoryScalar(type.element), 2);
+    llvm::Value* const address =
+        Address(node, Get(node, 0).value, MemoryType(context_, type.element), 2);
     b_.CreateAlignedStore(b_.CreateShuffleVector(value.value, value.imaginary, zip), address,
                           AlignOf(type.element));
   }
 
   void StoreLane(const Node& node, const Emitted& value, Type type, int lane) {
-    llvm::Type* const element = MemoryScalar(type.element);
+    llvm::Type* const element = MemoryType(context_, type.element);
     const bool is_complex = IsComplex(type.element);
     llvm::Value* const address = Address(node, LaneIndex(node, lane), element, is_complex ? 2 : 1);
     b_.CreateAlignedStore(ToMemory(type.element, LaneOf(value.value, lane)), address,
@@ -455,15 +452,6 @@ class KernelEmitter {
   }
 
   // ---- structure ----
-
-  llvm::PHINode* AddPhi(llvm::Value* like) {
-    return like == nullptr ? nullptr : b_.CreatePHI(like->getType(), 2);
-  }
-  static void AddIncoming(const Emitted& phi, const Emitted& value, llvm::BasicBlock* from) {
-    llvm::cast<llvm::PHINode>(phi.value)->addIncoming(value.value, from);
-    if (phi.imaginary != nullptr)
-      llvm::cast<llvm::PHINode>(phi.imaginary)->addIncoming(value.imaginary, from);
-  }
 
   // Whether the loop surely runs at least once, so that its test can be at the end only.
   bool RunsAtLeastOnce(const Node& node) const {
@@ -498,7 +486,7 @@ class KernelEmitter {
     values_[body.arguments[0]] = {index, nullptr};
     for (size_t i = 0; i < carried; ++i) {
       const Emitted& initial = Get(node, i + 2);
-      const Emitted phi = {AddPhi(initial.value), AddPhi(initial.imaginary)};
+      const Emitted phi = AddPhi(b_, initial);
       AddIncoming(phi, initial, before);
       values_[body.arguments[i + 1]] = phi;
     }
@@ -512,7 +500,7 @@ class KernelEmitter {
     b_.SetInsertPoint(done);
     for (size_t i = 0; i < carried; ++i) {
       const Emitted& value = values_[body.yields[i]];
-      const Emitted phi = {AddPhi(value.value), AddPhi(value.imaginary)};
+      const Emitted phi = AddPhi(b_, value);
       if (!always) AddIncoming(phi, Get(node, i + 2), before);
       AddIncoming(phi, value, last);
       values_[node.results[i]] = phi;
@@ -537,7 +525,7 @@ class KernelEmitter {
     b_.SetInsertPoint(join);
     for (size_t i = 0; i < node.results.size(); ++i) {
       const Emitted& value = values_[on_true.yields[i]];
-      const Emitted phi = {AddPhi(value.value), AddPhi(value.imaginary)};
+      const Emitted phi = AddPhi(b_, value);
       AddIncoming(phi, value, then_end);
       AddIncoming(phi, values_[on_false.yields[i]], else_end);
       values_[node.results[i]] = phi;

@@ -131,16 +131,6 @@ llvm::Value* KernelBuilder::WideInteger(int i) {
 
 namespace {
 
-llvm::PHINode* Phi(llvm::IRBuilder<>& b, llvm::Value* like) {
-  return like == nullptr ? nullptr : b.CreatePHI(like->getType(), 2);
-}
-
-void AddTo(const Emitted& phi, const Emitted& value, llvm::BasicBlock* from) {
-  llvm::cast<llvm::PHINode>(phi.value)->addIncoming(value.value, from);
-  if (phi.imaginary != nullptr)
-    llvm::cast<llvm::PHINode>(phi.imaginary)->addIncoming(value.imaginary, from);
-}
-
 // The name of a loop (a node that begins with itself) that is not to be unrolled.
 llvm::MDNode* RolledLoop(llvm::LLVMContext& context) {
   llvm::MDNode* const disable =
@@ -175,9 +165,9 @@ absl::StatusOr<EmittedList> KernelBuilder::Guarded(llvm::Value* condition, const
   b_.SetInsertPoint(join);
   EmittedList result;
   for (size_t i = 0; i < first.size(); ++i) {
-    const Emitted phi = {Phi(b_, first[i].value), Phi(b_, first[i].imaginary)};
-    AddTo(phi, first[i], then_end);
-    AddTo(phi, second[i], else_end);
+    const Emitted phi = AddPhi(b_, first[i]);
+    AddIncoming(phi, first[i], then_end);
+    AddIncoming(phi, second[i], else_end);
     result.push_back(phi);
   }
   return result;
@@ -210,8 +200,8 @@ absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi
   i->addIncoming(lo, before);
   EmittedList phis;
   for (const Emitted& value : carried) {
-    const Emitted phi = {Phi(b_, value.value), Phi(b_, value.imaginary)};
-    AddTo(phi, value, before);
+    const Emitted phi = AddPhi(b_, value);
+    AddIncoming(phi, value, before);
     phis.push_back(phi);
   }
   OpenScope();
@@ -222,15 +212,15 @@ absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi
   llvm::BasicBlock* const last = b_.GetInsertBlock();
   llvm::Value* const after = b_.CreateNSWAdd(i, step);
   i->addIncoming(after, last);
-  for (size_t k = 0; k < phis.size(); ++k) AddTo(phis[k], next[k], last);
+  for (size_t k = 0; k < phis.size(); ++k) AddIncoming(phis[k], next[k], last);
   llvm::BranchInst* const again = b_.CreateCondBr(b_.CreateICmpSLT(after, hi), loop, done);
   if (rolled) again->setMetadata(llvm::LLVMContext::MD_loop, RolledLoop(context_));
   b_.SetInsertPoint(done);
   EmittedList result;
   for (size_t k = 0; k < phis.size(); ++k) {
-    const Emitted phi = {Phi(b_, carried[k].value), Phi(b_, carried[k].imaginary)};
-    AddTo(phi, carried[k], before);
-    AddTo(phi, next[k], last);
+    const Emitted phi = AddPhi(b_, carried[k]);
+    AddIncoming(phi, carried[k], before);
+    AddIncoming(phi, next[k], last);
     result.push_back(phi);
   }
   return result;
@@ -238,12 +228,8 @@ absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi
 
 // ---- memory ----
 
-llvm::Type* KernelBuilder::MemoryType(ElementType type) {
-  return IsPred(type) ? static_cast<llvm::Type*>(b_.getInt8Ty()) : RegisterType(context_, type);
-}
-
 llvm::Value* KernelBuilder::Address(llvm::Value* base, ElementType type, llvm::Value* index) {
-  llvm::Type* element = MemoryType(type);
+  llvm::Type* element = MemoryType(context_, type);
   if (IsComplex(type)) element = llvm::ArrayType::get(element, 2);
   return b_.CreateInBoundsGEP(element, base, {index});
 }
@@ -260,7 +246,7 @@ llvm::Value* KernelBuilder::ToMemory(ElementType type, llvm::Value* value) {
 Emitted KernelBuilder::LoadFrom(llvm::Value* base, ElementType type, llvm::Value* index) {
   llvm::Value* const address = Address(base, type, index);
   const llvm::Align align(static_cast<uint64_t>(ByteSize(type)));
-  llvm::Type* const memory = MemoryType(type);
+  llvm::Type* const memory = MemoryType(context_, type);
   if (!IsComplex(type)) return FromMemory(type, b_.CreateAlignedLoad(memory, address, align));
   llvm::Value* const both =
       b_.CreateAlignedLoad(llvm::FixedVectorType::get(memory, 2), address, align);
@@ -275,7 +261,8 @@ void KernelBuilder::StoreTo(llvm::Value* base, ElementType type, llvm::Value* in
     b_.CreateAlignedStore(ToMemory(type, value.value), address, align);
     return;
   }
-  llvm::Value* both = llvm::PoisonValue::get(llvm::FixedVectorType::get(MemoryType(type), 2));
+  llvm::Value* both =
+      llvm::PoisonValue::get(llvm::FixedVectorType::get(MemoryType(context_, type), 2));
   both = b_.CreateInsertElement(both, value.value, uint64_t{0});
   both = b_.CreateInsertElement(both, value.imaginary, uint64_t{1});
   b_.CreateAlignedStore(both, address, align);
@@ -346,7 +333,7 @@ EmittedList KernelBuilder::LoadVector(int buffer, llvm::Value* index, int lanes)
   const ElementType type = this->buffer(buffer).type;
   const int parts = IsComplex(type) ? 2 : 1;
   llvm::Type* const vector =
-      llvm::FixedVectorType::get(MemoryType(type), static_cast<unsigned>(lanes * parts));
+      llvm::FixedVectorType::get(MemoryType(context_, type), static_cast<unsigned>(lanes * parts));
   llvm::Value* const address =
       Address(function_->getArg(static_cast<unsigned>(buffer)), type, index);
   if (IsWordOfBytes(type, lanes)) return LoadBytes(type, address, lanes);
@@ -365,8 +352,8 @@ llvm::Value* KernelBuilder::LoadWords(int buffer, llvm::Value* index) {
 EmittedList KernelBuilder::LoadSharedVector(const SharedArray& array, llvm::Value* index,
                                             int lanes) {
   const int parts = IsComplex(array.type) ? 2 : 1;
-  llvm::Type* const vector =
-      llvm::FixedVectorType::get(MemoryType(array.type), static_cast<unsigned>(lanes * parts));
+  llvm::Type* const vector = llvm::FixedVectorType::get(MemoryType(context_, array.type),
+                                                        static_cast<unsigned>(lanes * parts));
   llvm::Value* const loaded = b_.CreateAlignedLoad(vector, SharedAddress(array, index),
                                                    VectorAlign(lanes * ByteSize(array.type)));
   return SplitVector(array.type, loaded, lanes);
@@ -390,7 +377,7 @@ void KernelBuilder::StoreWhole(ElementType type, llvm::Value* address,
   const int parts = IsComplex(type) ? 2 : 1;
   const auto lanes = values.size();
   llvm::Value* all = llvm::PoisonValue::get(llvm::FixedVectorType::get(
-      MemoryType(type), static_cast<unsigned>(lanes) * static_cast<unsigned>(parts)));
+      MemoryType(context_, type), static_cast<unsigned>(lanes) * static_cast<unsigned>(parts)));
   for (size_t lane = 0; lane < lanes; ++lane) {
     const auto at = static_cast<uint64_t>(lane) * static_cast<uint64_t>(parts);
     all = b_.CreateInsertElement(all, ToMemory(type, values[lane].value), at);
@@ -431,7 +418,7 @@ Emitted KernelBuilder::LoadConstant(ElementType type, absl::Span<const uint8_t> 
 }
 
 SharedArray KernelBuilder::Shared(ElementType type, int64_t elements, std::string_view name) {
-  llvm::Type* element = MemoryType(type);
+  llvm::Type* element = MemoryType(context_, type);
   if (IsComplex(type)) element = llvm::ArrayType::get(element, 2);
   llvm::Type* const array = llvm::ArrayType::get(element, static_cast<uint64_t>(elements));
   auto* const global = new llvm::GlobalVariable(

@@ -125,7 +125,6 @@ class KernelBuilder final : public IndexBuilder {
 
  private:
   void Annotate(const char* key, int value);
-  llvm::Type* MemoryType(ElementType type);
   llvm::Value* Address(llvm::Value* base, ElementType type, llvm::Value* index);
   Emitted LoadFrom(llvm::Value* base, ElementType type, llvm::Value* index);
   void StoreTo(llvm::Value* base, ElementType type, llvm::Value* index, const Emitted& value);
