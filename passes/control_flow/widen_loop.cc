@@ -73,10 +73,11 @@ absl::Status ReplaceLoop(Instruction* old, Instruction* loop,
   if (!old->backend_config().empty())
     loop->mutable_extras().backend_config = std::string(old->backend_config());
   WidenSharding(loop, loop->shape());
+  // (What reads an element of the old loop says what is said of the new one's.)
   Builder builder(old->parent());
-  builder.set_origin(old);
   Instruction* result = TuplePrefix(builder, loop, old->shape().element_count_of_tuple());
   RETURN_IF_ERROR(builder.status());
+  result->set_loc(old->loc());
   old->ReplaceAllUsesWith(result);
   if (old->is_root()) old->parent()->set_root(result);
   const std::vector<Instruction*> before(old->control_predecessors().begin(),
@@ -101,8 +102,10 @@ absl::StatusOr<WidenedLoop> WidenLoop(Instruction* loop, const std::vector<Instr
   ASSIGN_OR_RETURN(Computation * body,
                    WidenBody(loop->while_body(), narrow, wide, loop->parent(), result));
   Builder builder(loop->parent());
-  builder.set_origin(loop);
   Instruction* init = TupleWithMore(builder, loop->operand(0), values);
+  RETURN_IF_ERROR(builder.status());
+  init->set_loc(loop->loc());
+  builder.set_origin(loop);
   result.loop = builder.While(init, condition, body);
   RETURN_IF_ERROR(builder.status());
   RETURN_IF_ERROR(ReplaceLoop(loop, result.loop, values));
