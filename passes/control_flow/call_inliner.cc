@@ -182,6 +182,11 @@ void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inli
   computation.set_schedule(std::move(sequence));
 }
 
+bool MayBeInlined(const Instruction& caller) {
+  const std::string_view inlineable = FrontendAttribute(caller, "inlineable");
+  return inlineable != "false" && inlineable != "xla_late";
+}
+
 Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Computation& computation = *call->parent();
   const Computation& callee = *call->call(0);
@@ -275,8 +280,7 @@ Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
   }
   if (!options.ignore_inlineable) {
     const std::string_view inlineable = FrontendAttribute(call, "inlineable");
-    if (inlineable == "false" || inlineable == "xla_late")
-      return No("it says inlineable=\"{}\"", inlineable);
+    if (!MayBeInlined(call)) return No("it says inlineable=\"{}\"", inlineable);
     if (inlineable == "true" || inlineable == "xla_early") return Yes();
   }
   if (options.single_call_site && callee.callers().size() != 1) {
