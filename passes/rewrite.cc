@@ -247,8 +247,10 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
   replacement = CopyIfLayoutIsRead(replacement, *old);
   const Extras* from = old->extras();
   PassOnOrigin(*old, replacement);
-  if (from != nullptr && replacement->id() >= first_new_id) {
-    if (from->sharding && replacement->sharding() == nullptr)
+  if (from != nullptr) {
+    // (Arguments are not made here: how they are divided is for callers to say.)
+    const bool may_divide = replacement->opcode() != Opcode::kParameter;
+    if (from->sharding && replacement->sharding() == nullptr && may_divide)
       replacement->set_sharding(from->sharding);
     PassOnFrontendAttributes(*old, replacement);
   }

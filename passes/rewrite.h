@@ -84,9 +84,9 @@ void PassOnBackendConfig(const Instruction& from, Instruction* to);
 // Both: `to` does the work of `from`, which something else replaces.
 void PassOnWork(const Instruction& from, Instruction* to);
 
-// Puts `replacement` in the place of `old` and removes `old`. A replacement without sharding or
-// frontend attributes that was built for this (its id is at least `first_new_id`) takes those of
-// `old`, and its layout; one of the same operation its name; any the origin of `old`. Control edges
+// Puts `replacement` in the place of `old` and removes `old`. One without sharding or frontend
+// attributes takes those of `old` (a parameter no sharding), one built for this (its id is at least
+// `first_new_id`) the layout, one of the same operation the name, any the origin. Control edges
 // move over; of an older replacement, which may be needed before what `old` waits for, see
 // lib/ir/control_edges.h. Where a bitcast reads the layout of `old`, a copy makes it.
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id);

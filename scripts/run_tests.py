@@ -180,11 +180,10 @@ def divided(tool, platform, totals):
 
 # Pipelines that give a program another form, with the programs whose values they change: of what stands after the end of a dynamic
 # array no value is defined; `rng` draws other numbers when it is written out; for GPUs what only rounds and comes back is left out,
-# padding is written out, and there is no convolution of s32. Where calls are inlined, a static array may stand in a tuple as a dynamic one:
-# no text says how long it is then, and such modules are refused.
+# padding is written out, and there is no convolution of s32.
 PIPELINES = {
-    "frontend": ("dynamic-dims", "random-streams", "sizes-of-handed-on"),
-    "default<gpu,library>": ("dynamic-dims", "random-streams", "sizes-of-handed-on", "eight_bit_floats", "narrowing", "operands-by-table",
+    "frontend": ("dynamic-dims", "random-streams"),
+    "default<gpu,library>": ("dynamic-dims", "random-streams", "eight_bit_floats", "narrowing", "operands-by-table",
                              "infinite-convolutions"),
 }
 

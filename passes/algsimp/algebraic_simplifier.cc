@@ -10,7 +10,8 @@ constexpr int kMaxRuns = 50;
 
 bool CarriesSharding(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
   if (old.sharding() == nullptr || replacement.id() >= first_new) return true;
-  return replacement.sharding() != nullptr && *replacement.sharding() == *old.sharding();
+  if (replacement.sharding() == nullptr) return replacement.opcode() != Opcode::kParameter;
+  return *replacement.sharding() == *old.sharding();
 }
 
 // Reshapes that become another reshape, a broadcast, an update or nothing hand on their control

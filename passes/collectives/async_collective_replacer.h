@@ -5,7 +5,8 @@
 //   r = f32[4] all-reduce-done(s)
 //       =>   r = f32[4] all-reduce(x), to_apply=add, frontend_attributes={async_collective_name="s"}
 //
-// Calls of `control_dep` that ask for an order with one of the halves go.
+// Tuples, copies, barriers and the like may hand on what is under way; they go where nothing else
+// needs them. Calls of `control_dep` that ask for an order with one of the halves go.
 //
 // Requires: nothing.  Ensures: no pair is left but those left alone.
 // Leaves alone: chains with updates, pairs with something in between that control edges keep there,

@@ -11,6 +11,7 @@
 #include "lib/support/strings.h"
 #include "passes/simplify/dce.h"
 #include "passes/util/caller_sharding.h"
+#include "passes/util/declared_sizes.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/growth_limit.h"
 #include "passes/util/layout_copy.h"
@@ -178,6 +179,11 @@ void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inli
   computation.set_schedule(std::move(sequence));
 }
 
+bool MayBeInlined(const Instruction& caller) {
+  const std::string_view inlineable = FrontendAttribute(caller, "inlineable");
+  return inlineable != "false" && inlineable != "xla_late";
+}
+
 Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Computation& computation = *call->parent();
   const Computation& callee = *call->call(0);
@@ -187,10 +193,12 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   copies.reserve(static_cast<size_t>(callee.instruction_count()));
   std::vector<Instruction*> inlined;
-  // Where the parts of the value of `original` lie as the callee or the call says, if it matters.
+  // Where the parts of the value of `original` lie as the callee or the call says, if it matters;
+  // and as long as they say it is.
   const auto laid_out = [&](Instruction* value, const Instruction& original) {
     const uint32_t first_new = computation.module().id_limit();
-    Instruction* const copy = CopyIfLayoutIsRead(value, original);
+    Instruction* const copy =
+        WithDeclaredSizes(CopyIfLayoutIsRead(value, original), original.shape());
     AppendMadeSince(first_new, copy, inlined);
     if (copy == value) return value;
     for (Instruction* predecessor : call->control_predecessors())
@@ -269,8 +277,7 @@ Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
   }
   if (!options.ignore_inlineable) {
     const std::string_view inlineable = FrontendAttribute(call, "inlineable");
-    if (inlineable == "false" || inlineable == "xla_late")
-      return No("it says inlineable=\"{}\"", inlineable);
+    if (!MayBeInlined(call)) return No("it says inlineable=\"{}\"", inlineable);
     if (inlineable == "true" || inlineable == "xla_early") return Yes();
   }
   if (options.single_call_site && callee.callers().size() != 1) {

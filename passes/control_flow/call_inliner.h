@@ -58,6 +58,10 @@ struct InlineOptions {
   absl::flat_hash_map<const Instruction*, Instruction*>* copies = nullptr;
 };
 
+// Whether the frontend attribute `inlineable` lets the body of what `caller` calls stand in its
+// place.
+bool MayBeInlined(const Instruction& caller);
+
 // Puts copies of the instructions of the (one) computation that `call` calls in its place; the
 // callee stays. `call` may be any instruction whose operands are the callee's arguments: a call, a
 // fusion. Returns the value that replaced it. Schedules are updated.

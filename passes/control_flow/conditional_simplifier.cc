@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ir/elementwise.h"
 #include "lib/ops/opcode_groups.h"
+#include "lib/support/contains.h"
 #include "passes/control_flow/branch_select.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/rewrite.h"
@@ -14,20 +17,9 @@
 namespace hlo {
 namespace {
 
+// XLA counts every collective, also one without a channel.
 bool UsesChannel(const Instruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  if (kSendRecvOps.Has(opcode)) return true;
-  if (!HasTrait(opcode, kCollective)) return false;
-  if (opcode == Opcode::kAllReduce)
-    return instruction.attrs<AllReduceAttrs>().channel_id.has_value();
-  if (opcode == Opcode::kAllGather)
-    return instruction.attrs<AllGatherAttrs>().channel_id.has_value();
-  if (opcode == Opcode::kReduceScatter)
-    return instruction.attrs<ReduceScatterAttrs>().channel_id.has_value();
-  if (opcode == Opcode::kAllToAll) return instruction.attrs<AllToAllAttrs>().channel_id.has_value();
-  if (opcode == Opcode::kCollectivePermute)
-    return instruction.attrs<CollectivePermuteAttrs>().channel_id.has_value();
-  return true;  // asynchronous and rare ones
+  return kSendRecvOps.Has(instruction.opcode()) || HasTrait(instruction.opcode(), kCollective);
 }
 
 bool CallsChannels(const Instruction& instruction) {
@@ -46,15 +38,20 @@ constexpr Opcode kCheapInBranch[] = {
     Opcode::kGetTupleElement, Opcode::kReduce,    Opcode::kReshape,     Opcode::kPad,
     Opcode::kParameter,       Opcode::kSlice,     Opcode::kTuple};
 
-bool IsCheapToRun(const Computation& branch) {
-  for (const Instruction* instruction : branch.instructions()) {
-    const Opcode opcode = instruction->opcode();
-    if (!HasTrait(opcode, kElementwise) &&
-        std::find(std::begin(kCheapInBranch), std::end(kCheapInBranch), opcode) ==
-            std::end(kCheapInBranch))
-      return false;
+bool IsCheap(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kFusion) {
+    const std::vector<Instruction*> fused = instruction.call(0)->instruction_vector();
+    return absl::c_all_of(fused, [](const Instruction* x) {
+      return x->opcode() == Opcode::kParameter || x->IsConstant() || WorksByElement(*x);
+    });
   }
-  return true;
+  return opcode == Opcode::kMap || WorksByElement(instruction) || Contains(kCheapInBranch, opcode);
+}
+
+bool IsCheapToRun(const Computation& branch) {
+  return absl::c_all_of(branch.instruction_vector(),
+                        [](const Instruction* instruction) { return IsCheap(*instruction); });
 }
 
 // Whether `branch` gives arrays and does nothing for them.
@@ -216,8 +213,7 @@ class OneConditional {
         builder.Call({conditional_->operand(1 + branch)}, conditional_->call(branch));
     RETURN_IF_ERROR(builder.status());
     ReplaceKeepingExtras(conditional_, call, first_new);
-    const std::string_view inlineable = FrontendAttribute(*call, "inlineable");
-    if (inlineable != "false" && inlineable != "xla_late") InlineBody(call);
+    if (MayBeInlined(*call)) InlineBody(call);
     return absl::OkStatus();
   }
 

@@ -299,11 +299,12 @@ std::optional<Accumulation> LoopAccumulations::SumOf(Instruction* sum, const Ins
   const auto origin = [&](const Instruction* value, bool may_slice) -> std::optional<Path> {
     Path path;
     std::vector<const Instruction*> transposes;
+    // (What is widened here is narrowed after the sum, so that no wrapping is lost.)
     while (value->opcode() != Opcode::kGetTupleElement) {
       const Opcode opcode = value->opcode();
       const bool is_moved = opcode == Opcode::kBitcast || opcode == Opcode::kReshape ||
                             opcode == Opcode::kTranspose ||
-                            (opcode == Opcode::kConvert && KeepsSums(*value));
+                            (opcode == Opcode::kConvert && StaysFloatOrInteger(*value));
       const bool is_part = opcode == Opcode::kDynamicSlice && may_slice && path.part == nullptr;
       if (is_scatter || (!is_moved && !is_part)) return std::nullopt;
       if (is_part) path.part = value;

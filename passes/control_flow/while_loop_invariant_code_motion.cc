@@ -8,6 +8,7 @@
 #include "lib/analysis/trip_count.h"
 #include "lib/types/shape_util.h"
 #include "passes/control_flow/widen_loop.h"
+#include "passes/rewrite.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
 #include "passes/util/frontend_attribute.h"
@@ -88,11 +89,13 @@ class LoopHoister {
     }
   }
 
-  // Reads of elements that pass through.
+  // Reads of arrays that pass through.
   void FindInvariants() {
     const Computation& body = *loop_->while_body();
     for (Instruction* read : body.parameter(0)->users()) {
-      if (read->opcode() != Opcode::kGetTupleElement || read->has_control_edges()) continue;
+      if (read->opcode() != Opcode::kGetTupleElement || !read->shape().IsArray() ||
+          read->has_control_edges())
+        continue;
       const int64_t i = read->tuple_index();
       if (IsParameterElement(*body.root()->operand(static_cast<int>(i)), i))
         invariant_.insert(read);
@@ -136,7 +139,7 @@ class LoopHoister {
       return instruction.attrs<CustomCallAttrs>().custom_call_target == "Sharding";
     return opcode == Opcode::kBitcast || opcode == Opcode::kBroadcast || opcode == Opcode::kIota ||
            opcode == Opcode::kReverse || opcode == Opcode::kSlice || opcode == Opcode::kTranspose ||
-           opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement;
+           opcode == Opcode::kTuple;
   }
 
   // Copies `instruction` and what waited for it in front of the loop.
@@ -179,7 +182,7 @@ class LoopHoister {
     for (const Instruction* inner : chosen_) values.push_back(outside_.at(inner));
     ASSIGN_OR_RETURN(WidenedLoop wide, WidenLoop(loop_, values));
     for (size_t k = 0; k < chosen_.size(); ++k)
-      wide.loop->while_body()->Replace(wide.body_copies.at(chosen_[k]), wide.added[k]);
+      ReplaceKeepingExtras(wide.body_copies.at(chosen_[k]), wide.added[k], wide.added[k]->id());
     return absl::OkStatus();
   }
 

@@ -372,7 +372,7 @@ class LoopSimplifier {
       computation.Replace(loop_, init());
       return true;
     }
-    if (HasEffects(*body_) ||
+    if (HasEffects(*body_) || !MayBeInlined(*loop_) ||
         FrontendAttribute(*loop_, "skip-simplify-while-loops_trip-count-one") == "true") {
       context_.Missed(*loop_, "it runs once, but its body must stay a loop");
       return false;

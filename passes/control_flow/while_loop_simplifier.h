@@ -21,8 +21,9 @@
 //
 // Requires: nothing.  Leaves alone: loops whose computations others call, too; loops with
 // control edges (1, 3, 4, 8); loops with the attribute `xla_disable_while_loop_dce` or
-// `xla_preserve_tuple_indices` that says true, yes or 1; bodies marked
-// `skip-simplify-while-loops_trip-count-one="true"` or with side effects (8). Where the
+// `xla_preserve_tuple_indices` that says true, yes or 1; loops marked
+// `skip-simplify-while-loops_trip-count-one="true"` or `inlineable="false"`, and bodies with side
+// effects (8). Where the
 // golden results hold tuples that are taken apart again, ours have their elements. A backend
 // config that names elements by index goes when the state changes:
 // `while-loop-trip-count-annotator` writes it anew.

@@ -74,9 +74,11 @@ absl::Status ReplaceLoop(Instruction* old, Instruction* loop,
   if (!old->backend_config().empty())
     loop->mutable_extras().backend_config = std::string(old->backend_config());
   WidenSharding(loop, loop->shape());
-  Builder builder(old);
+  // (What reads an element of the old loop says what is said of the new one's.)
+  Builder builder(old->parent());
   Instruction* result = TuplePrefix(builder, loop, old->shape().element_count_of_tuple());
   RETURN_IF_ERROR(builder.status());
+  result->set_loc(old->loc());
   old->ReplaceAllUsesWith(result);
   if (old->is_root()) old->parent()->set_root(result);
   MoveControlEdges(old, loop);
@@ -94,8 +96,11 @@ absl::StatusOr<WidenedLoop> WidenLoop(Instruction* loop, const std::vector<Instr
                    WidenCondition(loop->while_condition(), narrow, wide, loop->parent()));
   ASSIGN_OR_RETURN(Computation * body,
                    WidenBody(loop->while_body(), narrow, wide, loop->parent(), result));
-  Builder builder(loop);
+  Builder builder(loop->parent());
   Instruction* init = TupleWithMore(builder, loop->operand(0), values);
+  RETURN_IF_ERROR(builder.status());
+  init->set_loc(loop->loc());
+  builder.set_origin(loop);
   result.loop = builder.While(init, condition, body);
   RETURN_IF_ERROR(builder.status());
   RETURN_IF_ERROR(ReplaceLoop(loop, result.loop, values));

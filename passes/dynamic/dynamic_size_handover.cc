@@ -1,49 +1,12 @@
 #include "passes/dynamic/dynamic_size_handover.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "lib/ir/any_instruction.h"
-#include "lib/ir/builder.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/rewrite.h"
+#include "passes/util/declared_sizes.h"
 
 namespace hlo {
 namespace {
-
-// Whether a static array somewhere in `from` stands where `to` has a bounded one.
-bool LacksSizes(Shape from, Shape to) {
-  if (from == to) return false;
-  if (from.IsTuple() && to.IsTuple()) {
-    const int count = std::min(from.element_count_of_tuple(), to.element_count_of_tuple());
-    for (int i = 0; i < count; ++i) {
-      if (LacksSizes(from.element(i), to.element(i))) return true;
-    }
-    return false;
-  }
-  return SameDimensions(from, to) && !from.has_dynamic_dims() && to.has_dynamic_dims();
-}
-
-// `value`, with all of each dimension in use that `to` has as a bounded one.
-Instruction* WithSizes(Builder& b, Instruction* value, Shape to) {
-  const Shape from = value->shape();
-  if (!LacksSizes(from, to)) return value;
-  if (from.IsTuple()) {
-    std::vector<Instruction*> elements;
-    for (int i = 0; i < from.element_count_of_tuple(); ++i)
-      elements.push_back(WithSizes(b, b.GetTupleElement(value, i), to.element(i)));
-    return b.Tuple(elements);
-  }
-  for (int d = 0; d < to.rank(); ++d) {
-    if (!to.is_dynamic(d)) continue;
-    Instruction* const size = b.Constant(Literal::Scalar<int64_t>(ElementType::kS32, from.dim(d)));
-    DimensionAttrs attrs;
-    attrs.dimensions.value = d;
-    value = b.OpWithShape(Opcode::kSetDimensionSize, value->shape().WithDynamic(d, true),
-                          {value, size}, AttrsPtr::Make(attrs));
-  }
-  return value;
-}
 
 // The shape that operand `i` is read as.
 Shape ReadAs(const Instruction& reader, int i) {
@@ -69,8 +32,7 @@ class Handover {
     for (int i = 0; i < reader.operand_count(); ++i) {
       const Shape wanted = ReadAs(reader, i);
       if (!LacksSizes(reader.operand(i)->shape(), wanted)) continue;
-      ASSIGN_OR_RETURN(Instruction* const value, Sized(*reader.operand(i), wanted, reader));
-      reader.ReplaceOperand(i, value);
+      reader.ReplaceOperand(i, Sized(*reader.operand(i), wanted, reader));
     }
     return absl::OkStatus();
   }
@@ -83,26 +45,21 @@ class Handover {
     Builder b(element.parent());
     b.set_origin(&element);
     Instruction* const plain = b.GetTupleElement(element.operand(0), element.tuple_index());
-    ASSIGN_OR_RETURN(Instruction* const value, Sized(*plain, element.shape(), element));
-    element.ReplaceAllUsesWith(value);
+    element.ReplaceAllUsesWith(Sized(*plain, element.shape(), element));
     return absl::OkStatus();
   }
 
   absl::Status Root(Computation& computation, Shape wanted, Instruction& caller) {
     if (!LacksSizes(computation.root()->shape(), wanted)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(Instruction* const value, Sized(*computation.root(), wanted, caller));
-    computation.set_root(value);
+    computation.set_root(Sized(*computation.root(), wanted, caller));
     return absl::OkStatus();
   }
 
   bool changed() const { return changed_; }
 
  private:
-  absl::StatusOr<Instruction*> Sized(Instruction& value, Shape wanted, const Instruction& reader) {
-    Builder b(value.parent());
-    b.set_origin(&value);
-    Instruction* const sized = WithSizes(b, &value, wanted);
-    RETURN_IF_ERROR(b.status());
+  Instruction* Sized(Instruction& value, Shape wanted, const Instruction& reader) {
+    Instruction* const sized = WithDeclaredSizes(&value, wanted);
     context_.Passed(reader, "reads `{}` as `{}`", value.name(), wanted);
     context_.Count("sized");
     changed_ = true;

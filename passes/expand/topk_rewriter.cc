@@ -123,7 +123,8 @@ std::optional<TopkMatch> MatchTopk(const Instruction& sort) {
       if (!add(user, 0)) return std::nullopt;
       continue;
     }
-    if (user->opcode() != Opcode::kGetTupleElement || user->is_root()) return std::nullopt;
+    if (user->opcode() != Opcode::kGetTupleElement || user->is_root() || !user->has_one_user())
+      return std::nullopt;
     for (Instruction* slice : user->users()) {
       if (!add(slice, static_cast<int>(user->tuple_index()))) return std::nullopt;
     }

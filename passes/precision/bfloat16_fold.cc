@@ -82,9 +82,10 @@ class NarrowFolder {
       context_.Missed(*instruction, "it would have operands or a result of both types");
       return false;
     }
-    // What it applies has one type.
+    // What it applies has one type, unless it is said to mix types: then it stays.
     const bool has_region = instruction->call_count() > 0;
-    if (has_region && (!all || !output || !CombinerOpcode(*instruction->call(0)))) {
+    const bool is_narrow = all && output && has_region && CombinerOpcode(*instruction->call(0));
+    if (has_region && !is_narrow && !support_.Mixes(*instruction)) {
       context_.Missed(*instruction, "what it applies would see both types");
       return false;
     }
@@ -92,7 +93,7 @@ class NarrowFolder {
     context_.Passed(*instruction, "reads and gives {} itself", Text(support_.low()));
     TakeNarrow(instruction, widened);
     if (output) GiveNarrow(instruction);
-    if (has_region) Retype(instruction);
+    if (is_narrow) Retype(instruction);
     return true;
   }
 
@@ -102,8 +103,37 @@ class NarrowFolder {
                              support_.low()));
   }
 
+  // An all-reduce of several arrays that mixes types: each operand and each result by itself.
+  bool FoldEach(Instruction* reduce) const {
+    const std::vector<int> widened = WidenedOperands(*reduce).first;
+    std::vector<std::vector<Instruction*>> elements(static_cast<size_t>(reduce->operand_count()));
+    bool are_elements = !reduce->is_root();
+    for (Instruction* user : reduce->users()) {
+      are_elements = are_elements && user->opcode() == Opcode::kGetTupleElement;
+      if (are_elements) elements[static_cast<size_t>(user->tuple_index())].push_back(user);
+    }
+    std::vector<int> outputs;
+    for (int i = 0; are_elements && i < reduce->operand_count(); ++i) {
+      const std::vector<Instruction*>& reads = elements[static_cast<size_t>(i)];
+      const bool is_narrowed = std::all_of(reads.begin(), reads.end(),
+                                           [&](const Instruction* x) { return OnlyNarrowed(*x); });
+      if (!reads.empty() && is_narrowed) outputs.push_back(i);
+    }
+    if ((widened.empty() && outputs.empty()) || !context_.MayRewrite()) return false;
+    context_.Passed(*reduce, "reads {} and gives {} arrays as {}", widened.size(), outputs.size(),
+                    Text(support_.low()));
+    TakeNarrow(reduce, widened);
+    for (const int i : outputs) {
+      reduce->set_shape(reduce->shape().WithElement(
+          i, reduce->shape().element(i).WithElementType(support_.low())));
+      for (Instruction* element : elements[static_cast<size_t>(i)]) GiveNarrow(element);
+    }
+    return true;
+  }
+
   // An all-reduce of several arrays, all of which are narrow before and after it.
   bool FoldSeveral(Instruction* reduce) const {
+    if (reduce->opcode() == Opcode::kAllReduce && support_.Mixes(*reduce)) return FoldEach(reduce);
     if (reduce->opcode() != Opcode::kAllReduce || !support_.TakesNarrow(*reduce) ||
         reduce->is_root() || !CombinerOpcode(*reduce->to_apply()))
       return false;

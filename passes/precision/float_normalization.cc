@@ -230,9 +230,12 @@ class Normalizer {
     Builder builder(instruction);
     for (int i = 0; i < instruction->operand_count(); ++i) {
       Instruction* operand = instruction->operand(i);
-      if (operand->shape().element_type() == high_)
-        instruction->ReplaceOperand(
-            i, Converted(operand, operand->shape().WithElementType(low_), builder));
+      if (operand->shape().element_type() != high_) continue;
+      const bool was_narrow = operand->opcode() == Opcode::kConvert &&
+                              operand->operand(0)->shape().element_type() == low_;
+      instruction->ReplaceOperand(
+          i, was_narrow ? operand->operand(0)
+                        : Converted(operand, operand->shape().WithElementType(low_), builder));
     }
     return builder.status();
   }

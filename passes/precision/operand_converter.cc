@@ -1,19 +1,22 @@
 #include "passes/precision/operand_converter.h"
 
-#include "passes/precision/operand_upcaster.h"
-#include "passes/util/same_kind.h"
+#include "lib/ops/shape_helpers.h"
 
 namespace hlo {
 namespace {
+
+bool IsUsualF8(ElementType type) {
+  return type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2;
+}
 
 // The operand that is to be converted to the type of the other; -1: none.
 int NarrowOperand(const Instruction& product) {
   if (product.operand_count() != 2) return -1;
   const ElementType lhs = product.operand(0)->shape().element_type();
   const ElementType rhs = product.operand(1)->shape().element_type();
-  if (lhs == rhs) return -1;
-  if (CanUpcast(lhs, rhs)) return 0;
-  return CanUpcast(rhs, lhs) ? 1 : -1;
+  // (The libraries multiply the two usual floats of eight bits by each other.)
+  if (lhs == rhs || (IsUsualF8(lhs) && IsUsualF8(rhs))) return -1;
+  return HigherPrecision(lhs, rhs) == lhs ? 1 : 0;
 }
 
 }  // namespace
@@ -25,12 +28,12 @@ bool OperandConverter::Matches(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> OperandConverter::Expand(Instruction* product, Rewriter& rewriter) {
   const int narrow = NarrowOperand(*product);
   std::vector<Instruction*> operands = product->operand_vector();
-  operands[static_cast<size_t>(narrow)] = rewriter.Convert(
-      product->operand(narrow), product->operand(1 - narrow)->shape().element_type());
+  Instruction*& operand = operands[static_cast<size_t>(narrow)];
+  operand = rewriter.Convert(operand, product->operand(1 - narrow)->shape().element_type());
+  PassOnFrontendAttributes(*product, operand);
   Instruction* wide =
       rewriter.OpWithShape(product->opcode(), product->shape(), operands, product->attrs_ptr());
-  if (!product->backend_config().empty())
-    wide->mutable_extras().backend_config = std::string(product->backend_config());
+  PassOnBackendConfig(*product, wide);
   return wide;
 }
 

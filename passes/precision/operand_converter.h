@@ -4,23 +4,23 @@
 //
 // For libraries that know products of one type only.
 //
-// Requires: nothing.  Ensures: the operands of a dot or convolution have one element type where one
-// of the two holds all values of the other.
-// Leaves alone: pairs of types of which none holds the other (bf16 and f16), fusion bodies, sparse
-// operands.
+// Wider means more range before more digits: beside bf16, f16 is converted, and rounded.
+//
+// Requires: nothing.  Ensures: the operands of a dot have one element type.
+// Leaves alone: f8e4m3fn beside f8e5m2, convolutions, fusion bodies, sparse operands.
 #pragma once
 
-#include "lib/ops/opcode_groups.h"
 #include "passes/expander.h"
 
 namespace hlo {
 
 class OperandConverter final : public ExpanderPass {
  public:
+  static constexpr RuleSafety kSafety = kReassociate;
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph, SideEffects>();
 
  protected:
-  OpcodeSet Roots() const override { return kMatrixProducts; }
+  OpcodeSet Roots() const override { return {Opcode::kDot}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* product, Rewriter& rewriter) override;
 };

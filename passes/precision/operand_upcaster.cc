@@ -1,24 +1,22 @@
 #include "passes/precision/operand_upcaster.h"
 
-#include "lib/ops/shape_rules.h"
+#include "lib/ops/shape_helpers.h"
 #include "passes/util/library_product.h"
-#include "passes/util/same_kind.h"
 
 namespace hlo {
 
 ElementType NaturalResultType(const Instruction& product) {
-  const ElementType lhs = product.operand(0)->shape().element_type();
-  const ElementType rhs = product.operand(1)->shape().element_type();
-  return BitWidth(rhs) > BitWidth(lhs) ? rhs : lhs;
+  return HigherPrecision(product.operand(0)->shape().element_type(),
+                         product.operand(1)->shape().element_type());
 }
 
 bool OperandUpcaster::Matches(const Instruction& instruction) const {
   const ElementType result = instruction.shape().element_type();
-  const ElementType lhs = instruction.operand(0)->shape().element_type();
-  const ElementType rhs = instruction.operand(1)->shape().element_type();
-  if (lhs == result && rhs == result) return false;
+  if (instruction.operand(0)->shape().element_type() == result &&
+      instruction.operand(1)->shape().element_type() == result)
+    return false;
   if (options_.leave_library_products && IsLibraryProduct(instruction)) return false;
-  return CanUpcast(lhs, result) && CanUpcast(rhs, result);
+  return HigherPrecision(NaturalResultType(instruction), result) == result;
 }
 
 absl::StatusOr<Instruction*> OperandUpcaster::Expand(Instruction* instruction, Rewriter& rewriter) {

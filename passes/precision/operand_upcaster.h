@@ -3,7 +3,9 @@
 //
 //   d = s32[4,3] dot(s8[4,5] x, s8[5,3] y)      =>   d = s32[4,3] dot(s32[4,5] convert(x), s32[5,3] convert(y))
 //
-// Wider means: of the same kind (float, signed, unsigned) with more bits; the results are the same.
+// Wider means: the type that wins where it meets what the operands give: complex numbers before
+// floats before integers, more range, more digits, more bits, signed numbers. The results are the
+// same: they were asked for in that type.
 //
 // With `leave_library_products` matrix products stay that NVIDIA's libraries take as they are.
 // (XLA:CPU leaves dots alone that its library computes; ours knows of none.)

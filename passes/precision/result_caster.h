@@ -11,8 +11,8 @@
 // With `other_kinds_only` these are the only ones. With `leave_library_products` matrix products
 // stay that NVIDIA's libraries take as they are.
 //
-// Requires: nothing.  Ensures: outside fusion bodies, no result has fewer bits than its operands,
-// if all are of one kind (float, signed, unsigned). Floats are rounded twice then.
+// Requires: nothing.  Ensures: outside fusion bodies, no result has a type that loses against what
+// its operands give (see operand_upcaster.h). Floats are rounded twice then.
 #pragma once
 
 #include "lib/ops/opcode_groups.h"

@@ -2,13 +2,13 @@
 //
 //   a = add(x, c);  b = multiply(y, c)      =>   a = add(x, c);  b = multiply(y, c.1)
 //
-// So that shardings, layouts and fusions of one user do not bind the others. With
-// `split_expressions`, broadcasts, iotas and elementwise operations of constants alone are copied,
-// too, with all they are computed from.
+// So that shardings, layouts and fusions of one user do not bind the others: the copies have no
+// sharding. With `split_expressions`, what is computed from constants and iotas alone by slices,
+// broadcasts and elementwise operations is copied, too, for each user that is more than that, with
+// all it is computed from, even where there is one user: what it is computed from may have others.
 //
-// Requires: nothing.  Ensures: a constant has one user.
-// Leaves alone: what has control edges, a sharding (somebody has said something of it), fusion
-// bodies.
+// Requires: nothing.  Ensures: a constant has one user at most.
+// What was copied stays without users (dce).
 #pragma once
 
 #include "passes/pass.h"

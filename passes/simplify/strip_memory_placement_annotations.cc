@@ -13,6 +13,8 @@ Instruction* PlacedToPlain(Instruction* call, Rewriter&) {
   if (!Contains(kPlacements, call->attrs<CustomCallAttrs>().custom_call_target)) return nullptr;
   if (call->operand_count() != 1 || !Compatible(call->operand(0)->shape(), call->shape()))
     return nullptr;
+  // What the call says of itself is the place, which nothing else takes over.
+  call->mutable_extras().frontend_attributes.clear();
   return call->operand(0);
 }
 

@@ -17,11 +17,19 @@ constexpr bool CanUpcast(ElementType from, ElementType to) {
   return from == to || (AreSameKind(from, to) && BitWidth(to) > BitWidth(from));
 }
 
-// Whether a conversion of a sum is the sum of conversions, but for rounding.
-inline bool KeepsSums(const Instruction& convert) {
+// Both floats or both integers.
+inline bool StaysFloatOrInteger(const Instruction& convert) {
   const ElementType from = convert.operand(0)->shape().element_type();
   const ElementType to = convert.shape().element_type();
   return (IsFloat(from) && IsFloat(to)) || (IsInteger(from) && IsInteger(to));
+}
+
+// Whether a conversion of a sum is the sum of conversions, but for rounding: a sum of narrow
+// integers may have wrapped around, that of wide ones has not.
+inline bool KeepsSums(const Instruction& convert) {
+  const ElementType from = convert.operand(0)->shape().element_type();
+  const ElementType to = convert.shape().element_type();
+  return StaysFloatOrInteger(convert) && (IsFloat(to) || BitWidth(to) <= BitWidth(from));
 }
 
 }  // namespace hlo
