@@ -47,7 +47,7 @@ struct OptionFlag {
 };
 // Those that ask the model of how long kernels take.
 constexpr std::string_view kModelledPasses[] = {"fusion_merger", "multi_output_fusion",
-                                                "priority-fusion"};
+                                                "priority-fusion", "sort-rewriter"};
 
 // By flag. A flag may be of several passes.
 constexpr OptionFlag kOptionFlags[] = {
