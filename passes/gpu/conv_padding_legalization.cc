@@ -69,11 +69,11 @@ ConvForm FormOf(const Instruction& conv) {
   return kFormsOfKinds[static_cast<size_t>(attrs.convolution_kind)];
 }
 
-// The window that cuDNN is told of a gradient.
+// The window whose paddings are to be even: of a convolution for the gradient of its input that
+// which cuDNN is told.
 std::optional<Window> GradientWindow(const Instruction& conv, ConvForm form) {
-  if (IsCall(conv)) return WindowOf(conv);
-  return form == ConvForm::kInputGradient ? WindowOfInputGradient(conv)
-                                          : WindowOfKernelGradient(conv);
+  const bool is_as_written = IsCall(conv) || form == ConvForm::kKernelGradient;
+  return is_as_written ? WindowOf(conv) : WindowOfInputGradient(conv);
 }
 
 bool IsUneven(const WindowDim& dim) { return dim.pad_low != dim.pad_high; }
@@ -97,7 +97,9 @@ Instruction* WithWindow(const Instruction& conv, Shape shape,
 }
 
 Instruction* Padded(Instruction* x, const PaddingConfig& padding, Rewriter& b) {
-  return b.Pad(x, b.ScalarConstant(x->shape().element_type(), 0), padding);
+  Instruction* const padded = b.Pad(x, b.ScalarConstant(x->shape().element_type(), 0), padding);
+  padded->set_metadata(x->metadata());
+  return padded;
 }
 PaddingConfig NoPadding(Shape shape) {
   PaddingConfig padding;

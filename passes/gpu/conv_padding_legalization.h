@@ -12,8 +12,8 @@
 //   gradient of the input       the smaller padding is that of both sides, the result is sliced
 //
 // Convolutions that say what they are for (`convolution_kind`) are treated in the same way. Theirs
-// is the window of the convolution as it is written; of a gradient that counts which cuDNN is going
-// to be told (conv_windows.h):
+// is the window of the convolution as it is written; of a gradient of the input that counts which
+// cuDNN is going to be told (conv_windows.h):
 //
 //   d = convolution(g, w), window={size=3 pad=1_0}, …, convolution_kind=dgrad     its own: 1_2
 //     =>   e = convolution(g, w), window={size=3 pad=1_1}, …, convolution_kind=dgrad     1_1

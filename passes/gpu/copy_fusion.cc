@@ -92,18 +92,101 @@ void SetOutputs(Instruction* fusion, const std::vector<Instruction*>& outputs) {
   if (fusion->extras() != nullptr) fusion->mutable_extras().origin.reset();
 }
 
-bool FuseCopies(Instruction* fusion, PassContext& context) {
-  if (!MayGrow(*fusion)) return false;
-  std::vector<Instruction*> copies;
-  for (Instruction* user : fusion->users()) {
-    Instruction* const copy = FusibleCopy(user, *fusion);
-    if (copy == nullptr) continue;
-    if (context.Allowed(*copy, FitInOneKernel(*fusion, *copy)) && context.MayRewrite()) {
-      context.Passed(*copy, "`{}` writes it, too", fusion->name());
-      copies.push_back(copy);
+// ---- arrays of one number ----
+
+// Copies of less are not worth a kernel of their own.
+constexpr int64_t kLargeFill = 1024 * 1024;
+
+// Fills a large array with one number, and nothing else.
+bool IsLargeFill(const Instruction& fusion) {
+  if (fusion.attrs<FusionAttrs>().kind != FusionKind::kLoop || fusion.operand_count() != 0 ||
+      !fusion.shape().IsArray() || fusion.has_control_edges())
+    return false;
+  const Computation& body = *fusion.fused_computation();
+  const Instruction& root = *body.root();
+  return body.instruction_count() == 2 && root.opcode() == Opcode::kBroadcast &&
+         root.operand(0)->IsConstant() && root.operand(0)->shape().IsScalar() &&
+         !root.has_control_edges() && !root.operand(0)->has_control_edges() &&
+         fusion.shape().byte_size() >= kLargeFill;
+}
+
+// What needs the buffers that `open` pass on: tuples, their elements and bitcasts only hand them
+// on, but for the root.
+absl::flat_hash_set<const Instruction*> ReadersPast(std::vector<const Instruction*> open) {
+  absl::flat_hash_set<const Instruction*> seen, readers;
+  while (!open.empty()) {
+    const Instruction* const x = open.back();
+    open.pop_back();
+    if (!seen.insert(x).second) continue;
+    const bool hands_on = x->opcode() == Opcode::kTuple ||
+                          x->opcode() == Opcode::kGetTupleElement ||
+                          x->opcode() == Opcode::kBitcast;
+    if (hands_on && !x->is_root()) {
+      for (const Instruction* user : x->users()) open.push_back(user);
+    } else {
+      readers.insert(x);
     }
   }
+  return readers;
+}
+
+// Whether the copies of a fill live apart from it: then filling once more lets it be made later.
+bool AreBetterFilledAgain(const Instruction& fusion, const std::vector<Instruction*>& copies,
+                          const std::vector<const Instruction*>& others) {
+  if (others.empty() || !IsLargeFill(fusion)) return false;
+  std::vector<const Instruction*> of_copies;
+  for (const Instruction* copy : copies) {
+    if (copy->operand(0) != &fusion || copy->sharding() != nullptr) return false;
+    for (const Instruction* user : copy->users()) of_copies.push_back(user);
+  }
+  const auto readers = ReadersPast(others), of_copied = ReadersPast(std::move(of_copies));
+  return absl::c_none_of(of_copied, [&](const Instruction* x) { return readers.contains(x); });
+}
+
+void FillAgain(const Instruction& fusion, Instruction* copy) {
+  Computation& computation = *fusion.parent();
+  Instruction* const fill = computation.AddClone(fusion, fusion.shape(), {});
+  fill->SetCall(0, fusion.module().CloneComputation(*fusion.fused_computation(), ".clone",
+                                                    /*deep=*/false));
+  fusion.module().Rename(fill, fmt::format("{}.rematerialized", fusion.name()));
+  computation.Replace(copy, fill);
+}
+
+// ---- all others ----
+
+struct Copies {
+  std::vector<Instruction*> copies;        // to be written by the fusion
+  std::vector<const Instruction*> others;  // that read it
+};
+Copies CopiesOf(const Instruction& fusion, PassContext& context) {
+  Copies found;
+  for (Instruction* user : fusion.users()) {
+    Instruction* const copy = FusibleCopy(user, fusion);
+    const Decision fits = copy == nullptr ? Yes() : FitInOneKernel(fusion, *copy);
+    if (!fits) context.Missed(*copy, fits.reason());
+    if (copy != nullptr && fits && context.MayRewrite()) {
+      found.copies.push_back(copy);
+    } else {
+      found.others.push_back(user);
+    }
+  }
+  return found;
+}
+
+bool FuseCopies(Instruction* fusion, PassContext& context) {
+  if (!MayGrow(*fusion)) return false;
+  const auto [copies, others] = CopiesOf(*fusion, context);
   if (copies.empty()) return false;
+  if (AreBetterFilledAgain(*fusion, copies, others)) {
+    for (Instruction* copy : copies) {
+      context.Passed(*copy, "filled again, as `{}` is", fusion->name());
+      context.Count("filled again");
+      FillAgain(*fusion, copy);
+    }
+    return true;
+  }
+  for (const Instruction* copy : copies)
+    context.Passed(*copy, "`{}` writes it, too", fusion->name());
   std::vector<Instruction*> outputs = FusionOutputs(*fusion);
   const auto first = std::ssize(outputs);
   for (const Instruction* copy : copies) outputs.push_back(CloneWithBitcast(*copy, *fusion));

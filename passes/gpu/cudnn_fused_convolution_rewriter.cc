@@ -52,13 +52,15 @@ class ConvFuser {
     context_.Missed(root, reason);
     return nullptr;
   }
-  // Whether cuDNN can do more after what the call does, and yields what `root` does.
-  bool TakesMore(const ConvCallValue& conv, const Instruction& root) {
+  // Whether cuDNN can do more after what the call does, and yields what `root` does. With
+  // `may_be_sums` these may be s32 that are not clamped yet: what becomes no call of s8 is an error
+  // in the end.
+  bool TakesMore(const ConvCallValue& conv, const Instruction& root, bool may_be_sums = false) {
     if (conv.config.config.activation_mode != ConvActivation::kNone) {
       Left(root, "the convolution ends with its activation");
     } else if (conv.IsDepthwise()) {
       Left(root, "each feature is convolved by itself");
-    } else if (!IsFloat(conv.type())) {
+    } else if (!IsFloat(conv.type()) && !(may_be_sums && conv.type() == ElementType::kS32)) {
       Left(root, "it computes with integers");
     } else if (IsF8(conv.call->operand(0)->shape().element_type()) || IsF8(conv.type())) {
       Left(root, "it computes with f8");
@@ -72,16 +74,23 @@ class ConvFuser {
 
   // convert_f32(s32 or s8 conv)  =>  f32 conv: the sums stay integers. Beside s8 a second input is
   // s8, which it cannot be beside f32.
+  // convert_s8(f32 conv)  =>  s8 conv, which ends at -128 and 127 as the conversion does. Of what
+  // was s8 it comes later (ToS8).
   absl::StatusOr<Instruction*> Conversion(Instruction* convert, Rewriter& b) {
     ASSIGN_OR_RETURN(const auto conv, ConvCallValueOf(convert->operand(0)));
-    if (!conv || !HasType(*convert, ElementType::kF32) || convert->has_control_edges() ||
-        convert->shape() != conv->value->shape().WithElementType(ElementType::kF32))
+    const ElementType type = convert->shape().element_type();
+    if (!conv || convert->has_control_edges() ||
+        convert->shape() != conv->value->shape().WithElementType(type))
       return nullptr;
     const int operands = conv->call->operand_count();
-    const bool is_sum = conv->type() == ElementType::kS32 && operands == 2;
-    const bool is_clamped_sum = conv->type() == ElementType::kS8 && operands <= kSideInput;
-    if ((!is_sum && !is_clamped_sum) || !context_.MayRewrite()) return nullptr;
-    return ConvCallLike(*conv, conv->call->operand_vector(), ElementType::kF32, b);
+    const bool is_sum =
+        conv->type() == ElementType::kS32 && type == ElementType::kF32 && operands == 2;
+    const bool is_clamped_sum =
+        conv->type() == ElementType::kS8 && type == ElementType::kF32 && operands <= kSideInput;
+    const bool is_narrowed = conv->type() == ElementType::kF32 && type == ElementType::kS8 &&
+                             !AreLossless(*conv->call, 0, 2, ElementType::kS8);
+    if ((!is_sum && !is_clamped_sum && !is_narrowed) || !context_.MayRewrite()) return nullptr;
+    return ConvCallLike(*conv, conv->call->operand_vector(), type, b);
   }
 
   // multiply(conv, broadcast(constant))
@@ -107,7 +116,7 @@ class ConvFuser {
     for (const int side : {0, 1}) {
       ASSIGN_OR_RETURN(auto conv, ConvCallValueOf(add->operand(side)));
       Instruction* const addend = add->operand(1 - side);
-      if (!conv || addend == conv->value || !TakesMore(*conv, *add)) continue;
+      if (!conv || addend == conv->value || !TakesMore(*conv, *add, /*may_be_sums=*/true)) continue;
       std::vector<Instruction*> operands = conv->call->operand_vector();
       if (Instruction* const bias = conv->HasBias() ? nullptr : BiasOf(*addend, *conv, b)) {
         operands.resize(std::max<size_t>(operands.size(), kSideInput));
@@ -128,21 +137,24 @@ class ConvFuser {
   }
 
   static Instruction* NoBias(const ConvCallValue& conv, Rewriter& b) {
-    return AsBias(b.ScalarConstant(conv.type(), 0), conv, b);
+    return AsBias(b.ScalarConstant(BiasType(conv), 0), conv, b);
   }
   // A scalar as one number for each output feature.
   static Instruction* AsBias(Instruction* scalar, const ConvCallValue& conv, Rewriter& b) {
     const int64_t features = conv.value->shape().dim(static_cast<int>(conv.output_feature()));
     return b.Broadcast(scalar, {features}, {});
   }
+  // Biases beside integers are f32.
+  static ElementType BiasType(const ConvCallValue& conv) {
+    return IsFloat(conv.type()) ? conv.type() : ElementType::kF32;
+  }
   // The one number for each feature that `addend` is, or null.
   static Instruction* BiasOf(const Instruction& addend, const ConvCallValue& conv, Rewriter& b) {
-    if (addend.opcode() != Opcode::kBroadcast || !IsLosslessIn(conv.type(), addend)) return nullptr;
+    const ElementType type = BiasType(conv);
+    if (addend.opcode() != Opcode::kBroadcast || !IsLosslessIn(type, addend)) return nullptr;
     Instruction* const from = addend.operand(0);
     const DimVec& dims = addend.attrs<BroadcastAttrs>().dimensions;
-    const auto converted = [&] {
-      return HasType(*from, conv.type()) ? from : b.Convert(from, conv.type());
-    };
+    const auto converted = [&] { return HasType(*from, type) ? from : b.Convert(from, type); };
     if (dims.empty()) return AsBias(converted(), conv, b);
     return dims.size() == 1 && dims[0] == conv.output_feature() ? converted() : nullptr;
   }
@@ -186,7 +198,8 @@ class ConvFuser {
     const bool is_s8 = conv->type() == ElementType::kS8 && !conv->IsDepthwise() &&
                        conv->config.config.activation_mode == ConvActivation::kNone &&
                        maximum->shape() == value->shape() && !maximum->has_control_edges();
-    if (is_s8 ? !context_.MayRewrite() : !TakesMore(*conv, *maximum)) return nullptr;
+    if (is_s8 ? !context_.MayRewrite() : !TakesMore(*conv, *maximum, /*may_be_sums=*/true))
+      return nullptr;
     return Activated(*conv, ConvActivation::kRelu, b);
   }
 
@@ -354,10 +367,9 @@ absl::StatusOr<bool> ConvFuser::Run() {
   return changed;
 }
 
-constexpr std::string_view kConvTargets[] = {kConvForward, kConvBackwardInput, kConvBackwardFilter,
-                                             kConvBiasActivation};
+constexpr std::string_view kConvTargets[] = {kConvForward, kConvBiasActivation};
 
-// cuDNN has no other integers than s8.
+// cuDNN has no other integers than s8. Gradients of integers are left to those who make them.
 absl::Status CheckIntegers(const Computation& computation) {
   for (const Instruction* x : computation.instructions()) {
     if (x->opcode() != Opcode::kCustomCall || x->operand_count() < 2 ||

@@ -67,14 +67,10 @@ struct Order {
   size_t rows = 0;
   bool IsIdentity() const { return absl::c_is_sorted(dims); }
 };
-Order OrderOf(Shape x, const NormDims& dims) {
+Order OrderOf(Shape x, const DimVec& features) {
   Order order;
-  DimVec features;
-  int64_t next = 0;
-  for (int d = 0; d < x.rank(); ++d) {
-    const bool is_feature = x.dim(d) != 1 && absl::c_linear_search(dims.features, next);
-    if (x.dim(d) != 1) ++next;
-    (is_feature ? features : order.dims).push_back(d);
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    if (!absl::c_linear_search(features, d)) order.dims.push_back(d);
   }
   order.rows = order.dims.size();
   order.dims.insert(order.dims.end(), features.begin(), features.end());
@@ -132,7 +128,7 @@ class NormRewriter {
     Instruction* const cube = CubeOf(norm);
     Rewriter b(&computation_, context_, y);
     const uint32_t first_new = y->module().id_limit();
-    const Order order = OrderOf(norm.x->shape(), norm.dims);
+    const Order order = OrderOf(norm.x->shape(), norm.summed);
     Instruction* const x = InOrder(norm.x, order, b);
     const DimVec sizes = CallSizes(x->shape(), order.rows);
     DimVec of_features = sizes;

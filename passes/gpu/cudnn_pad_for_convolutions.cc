@@ -13,6 +13,7 @@ namespace {
 
 constexpr CudaCapability kVolta = {7, 0};
 constexpr int64_t kTensorCoreMultiple = 8;
+// Exclusive for integers.
 constexpr double kMostGrowth = 1.35, kMostGrowthOfIntegers = 2;
 
 // Integers that an instruction takes at a time, the widest first.
@@ -148,8 +149,10 @@ Sizes ForIntegers(const Instruction& call, int64_t multiple) {
 
 // ---- both ----
 
-bool Grows(Shape from, Shape to, double least) {
-  return static_cast<double>(to.byte_size()) >= least * static_cast<double>(from.byte_size());
+bool GrowsTooMuch(Shape from, Shape to, double most) {
+  const double grown = static_cast<double>(to.byte_size());
+  const double limit = most * static_cast<double>(from.byte_size());
+  return most == kMostGrowthOfIntegers ? grown >= limit : grown > limit;
 }
 
 // None where nothing changes, or the result or one of the first `operands` operands grows so much.
@@ -158,9 +161,9 @@ std::optional<Sizes> Accepted(const Instruction& call, const Sizes& sizes, size_
   const Sizes old = SizesOf(call);
   if (old.result == sizes.result && old.operands == sizes.operands) return std::nullopt;
   for (size_t i = 0; i < operands; ++i) {
-    if (Grows(old.operands[i], sizes.operands[i], most_growth)) return std::nullopt;
+    if (GrowsTooMuch(old.operands[i], sizes.operands[i], most_growth)) return std::nullopt;
   }
-  if (Grows(old.result, sizes.result, most_growth)) return std::nullopt;
+  if (GrowsTooMuch(old.result, sizes.result, most_growth)) return std::nullopt;
   return sizes;
 }
 
@@ -180,7 +183,9 @@ Instruction* Padded(Instruction* x, Shape to, Rewriter& b) {
   if (x->shape() == to) return x;
   PaddingConfig padding;
   for (int d = 0; d < to.rank(); ++d) padding.dims.push_back({0, to.dim(d) - x->shape().dim(d), 0});
-  return b.Pad(x, b.ScalarConstant(x->shape().element_type(), 0), padding);
+  Instruction* const padded = b.Pad(x, b.ScalarConstant(x->shape().element_type(), 0), padding);
+  padded->set_metadata(x->metadata());
+  return padded;
 }
 
 // Whether it is an array with dimensions of these numbers.
@@ -222,6 +227,7 @@ absl::StatusOr<Instruction*> CudnnPadForConvolutions::Expand(Instruction* call,
   Instruction* const padded =
       call->parent()->AddClone(*call, call->shape().WithElement(0, sizes.result), operands);
   if (sizes.result == old) return padded;
+  call->module().MoveName(*call, padded);
   const DimVec starts(static_cast<size_t>(old.rank()), 0);
   std::vector<Instruction*> values = {
       rewriter.Slice(rewriter.GetTupleElement(padded, 0), starts, old.dims())};

@@ -107,6 +107,17 @@ Shape AlignedShape(Shape shape, const DimVec& batch) {
   return shape;
 }
 
+// f8 is yielded as it is where the dot reads f8, f8e5m2 only beside f8e5m2.
+Decision YieldsKnownType(const Instruction& dot) {
+  const ElementType result = dot.shape().element_type();
+  if (Contains(kF8Results, result)) return Yes();
+  const ElementType lhs = dot.operand(0)->shape().element_type();
+  const ElementType rhs = dot.operand(1)->shape().element_type();
+  const bool fits = IsLibraryF8(result) && IsLibraryF8(lhs) && IsLibraryF8(rhs) &&
+                    (result == kF8E4M3FN || lhs == kF8E5M2 || rhs == kF8E5M2);
+  return fits ? Yes() : No("the library has no results of {}", dot.shape());
+}
+
 Instruction* PaddedTo(Instruction* x, Shape shape, Rewriter& b) {
   if (absl::c_equal(x->shape().dims(), shape.dims())) return x;
   PaddingConfig padding;
@@ -155,8 +166,7 @@ Decision IsF8Product(const Instruction& dot, const F8Operand& lhs, const F8Opera
   }
   if (lhs.f8->shape().element_type() == kF8E5M2 && rhs.f8->shape().element_type() == kF8E5M2)
     return No("both sides are f8e5m2");
-  if (!Contains(kF8Results, dot.shape().element_type()))
-    return No("the library has no results of {}", dot.shape());
+  if (Decision may = YieldsKnownType(dot); !may) return may;
   if (attrs.lhs_contracting_dims.size() != 1 || attrs.rhs_contracting_dims.size() != 1)
     return No("it contracts several dimensions");
   for (const int side : {0, 1}) {

@@ -53,16 +53,6 @@ bool RepeatsForgetful(const Instruction& consumer, const KernelModel& of_consume
          HaveCommon(of_producer.work.forgetful(), of_consumer.work.forgetful());
 }
 
-Decision IsSmallEnough(const Instruction& consumer, const KernelModel& of_consumer,
-                       const Instruction& producer, const KernelModel& of_producer) {
-  if (RepeatsForgetful(consumer, of_consumer, producer, of_producer))
-    return No("`{}` would be emitted several times in `{}`", producer.name(), consumer.name());
-  const double copies = consumer.IsFusion() ? of_consumer.work.ReadOf(producer)->copies : 1;
-  const double size = of_producer.emitted_size * copies + of_consumer.emitted_size;
-  return size > kMostEmitted ? No("`{}` would be emitted as {} instructions", consumer.name(), size)
-                             : Yes();
-}
-
 // Warps reduce where an output is the reduction, or is computed from it alone.
 bool LosesReduction(const KernelModel& of_consumer, const Instruction& producer,
                     const KernelModel& of_producer) {
@@ -110,6 +100,16 @@ Decision KeepsScatter(const Instruction& producer, const Instruction& consumer) 
       return No("it reads what `{}` updates", consumer.name());
   }
   return Yes();
+}
+
+Decision IsSmallEnough(const Instruction& consumer, const KernelModel& of_consumer,
+                       const Instruction& producer, const KernelModel& of_producer) {
+  if (RepeatsForgetful(consumer, of_consumer, producer, of_producer))
+    return No("`{}` would be emitted several times in `{}`", producer.name(), consumer.name());
+  const double copies = consumer.IsFusion() ? of_consumer.work.ReadOf(producer)->copies : 1;
+  const double size = of_producer.emitted_size * copies + of_consumer.emitted_size;
+  return size > kMostEmitted ? No("`{}` would be emitted as {} instructions", consumer.name(), size)
+                             : Yes();
 }
 
 Decision CanTakeIn(const Instruction& consumer, const KernelModel& of_consumer,

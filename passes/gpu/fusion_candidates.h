@@ -1,4 +1,4 @@
-// Which kernels priority-fusion may make one of two; what that is worth is not asked here.
+// Which kernels may be made one of two; what that is worth is not asked here.
 #pragma once
 
 #include "lib/ir/instruction.h"
@@ -13,6 +13,10 @@ bool CanBeInKernel(const Instruction& instruction);
 bool IsFusibleBitcast(const Instruction& instruction);
 // Of a scatter no result is taken in, nor its array or what else reads it.
 Decision KeepsScatter(const Instruction& producer, const Instruction& consumer);
+// Whether an emitter would write down little enough when `consumer` computes its operand `producer`
+// itself.
+Decision IsSmallEnough(const Instruction& consumer, const KernelModel& of_consumer,
+                       const Instruction& producer, const KernelModel& of_producer);
 // Whether `consumer` may compute its operand `producer` itself; both can be in kernels.
 Decision CanTakeIn(const Instruction& consumer, const KernelModel& of_consumer,
                    const Instruction& producer, const KernelModel& of_producer);

@@ -1,100 +1,81 @@
 #include "passes/gpu/fusion_merger.h"
 
-#include <algorithm>
-
-#include "lib/analysis/cost.h"
+#include "lib/analysis/call_graph.h"
 #include "passes/fusion/fuse.h"
-#include "passes/fusion/fusion_questions.h"
-#include "passes/fusion/index_evaluation.h"
-#include "passes/gpu/shared_kernels.h"
+#include "passes/fusion/in_place_update.h"
+#include "passes/gpu/fusion_candidates.h"
+#include "passes/util/plain_fusion.h"
 
 namespace hlo {
 namespace {
 
-// What is saved for it, expensive operations may be computed several times.
-constexpr double kLowBytesRatio = 0.3;
-constexpr double kFewSavedBytes = 1024;
-
-// Of a kernel that takes in others: where values are read twice, each step may double it.
-constexpr int64_t kMostInstructions = 500;
-
-bool IsKind(const Instruction& x, FusionKind kind) {
-  return x.IsFusion() && x.attrs<FusionAttrs>().kind == kind;
+bool IsMergeableLoop(const Instruction& x) {
+  return IsPlainFusion(x) && x.attrs<FusionAttrs>().kind == FusionKind::kLoop &&
+         x.shape().IsArray() && !x.has_control_edges() && x.sharding() == nullptr && x.has_uses();
 }
 
-bool IsLoopReader(const Instruction& x) {
-  return IsKind(x, FusionKind::kLoop) && x.shape().IsArray() && !x.has_control_edges();
+// Each element of the result is made of the element at its place in what is read.
+bool KeepsPlaces(const Instruction& reader) {
+  const auto keeps = [](const Instruction& i) {
+    return i.operand_count() == 1 && i.use_count() <= 1 && IsPassedThrough(i);
+  };
+  if (!reader.IsFusion()) return keeps(reader);
+  return absl::c_all_of(
+      reader.fused_computation()->instruction_vector(),
+      [&](const Instruction* i) { return i->opcode() == Opcode::kParameter || keeps(*i); });
 }
 
-// Bytes that are moved for a loop and its readers, without what else they read.
-struct Bytes {
-  double apart = 0;
-  double merged = 0;
-  double ratio() const { return merged / std::max(1.0, apart); }
-};
-
-Bytes BytesFor(const Instruction& loop) {
-  double read = 0;
-  for (int i = 0; i < loop.operand_count(); ++i) read += BytesRead(loop, i);
-  const auto readers = static_cast<double>(loop.users().size());
-  return {read + BytesWritten(loop) * (readers + 1), read * readers};
-}
-
-bool ReadsElementsTwice(const Instruction& reader, const Instruction& loop) {
-  for (int i = 0; i < reader.operand_count(); ++i) {
-    if (reader.operand(i) == &loop && ReusesElements(reader, i)) return true;
-  }
-  return false;
+Decision MayFollowReduction(const Instruction& loop, const Instruction& reader) {
+  if (!IsRaceFree(*ReductionShapeOf(HeroOf(loop)))) return No("it ends with atomics");
+  if (!KeepsPlaces(reader))
+    return No("`{}` is more than what can follow a reduction", reader.name());
+  if (loop.users().size() > 1) return No("it reduces, for several readers");
+  return Yes();
 }
 
 Decision MayTakeIn(const Instruction& reader, const Instruction& loop) {
-  const bool reduces = IsKind(reader, FusionKind::kInput) && EndsWithReduction(reader);
-  if (!IsKind(reader, FusionKind::kLoop) && !reduces)
-    return No("`{}` is no fusion that is a loop or reduces", reader.name());
-  if (reader.has_control_edges()) return No("`{}` has control edges", reader.name());
-  if (!reader.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
-    return No("`{}` writes over its operands", reader.name());
-  if (reduces) {
-    if (Decision suits = SuitsReduction(loop, reader); !suits) return suits;
+  if (reader.opcode() == Opcode::kBitcast) return No("`{}` is a bitcast", reader.name());
+  if (reader.has_control_edges() || reader.sharding() != nullptr || reader.HasSideEffect())
+    return No("`{}` has control edges, a sharding or a side effect", reader.name());
+  if (reader.IsFusion() && !IsPlainFusion(reader))
+    return No("`{}` is custom or writes over its operands", reader.name());
+  if (EndsWithReduction(loop)) {
+    if (Decision may = MayFollowReduction(loop, reader); !may) return may;
   }
-  if (Decision fits = FitInOneKernel(reader, loop, /*a_reads_b=*/true); !fits) return fits;
-  if (BodySize(reader) + BodySize(loop) > kMostInstructions)
-    return No("`{}` would be of {} instructions", reader.name(), BodySize(reader) + BodySize(loop));
-  if (IndexEvaluation(reader).IsTooOften(loop))
-    return No("`{}` would compute its elements too often", reader.name());
-  return Yes();
+  if (Decision keeps = KeepsScatter(loop, reader); !keeps) return keeps;
+  if (!CanComputeOperands(reader)) return No("`{}` is no kernel that can", reader.name());
+  if (EndsWithReduction(reader) && TransposesMost(loop))
+    return No("it transposes most of what `{}` would read", reader.name());
+  if (Decision keeps = KeepsUpdateInPlace(loop, reader); !keeps) return keeps;
+  return FitInOneKernel(reader, loop, /*a_reads_b=*/true);
 }
 
-Decision MayRepeatExpensive(const Instruction& loop, const Bytes& bytes) {
-  const std::vector<Instruction*> body = loop.fused_computation()->instruction_vector();
-  const auto expensive =
-      absl::c_find_if(body, [](const Instruction* i) { return IsExpensiveOnGpu(*i); });
-  if (expensive == body.end()) return Yes();
-  const bool saves = bytes.apart > kFewSavedBytes && bytes.ratio() < kLowBytesRatio;
-  if (loop.users().size() > 1 && !saves) return No("`{}` is expensive", (*expensive)->name());
-  for (const Instruction* reader : loop.users()) {
-    if (ReadsElementsTwice(*reader, loop))
-      return No("`{}` is expensive, and `{}` reads elements several times", (*expensive)->name(),
-                reader->name());
-  }
-  return Yes();
-}
-
-Decision IsWorthIt(const Instruction& loop, double max_ratio) {
+// Whether all are as fast as before when each reader computes the loop itself.
+Decision IsWorthIt(const Instruction& loop, const PerformanceModel& model) {
   if (loop.is_root()) return No("it is the computation's result");
-  if (UpdatesInPlace(loop)) return No("it updates an array in place");
   for (const Instruction* reader : loop.users()) {
     if (Decision may = MayTakeIn(*reader, loop); !may) return may;
   }
-  const Bytes bytes = BytesFor(loop);
-  if (Decision may = MayRepeatExpensive(loop, bytes); !may) return may;
-  if (bytes.ratio() > max_ratio)
-    return No("{} bytes would be moved instead of {}", bytes.merged, bytes.apart);
-  return Yes();
+  KernelModel of_loop(loop);
+  model.Measure(loop, of_loop);
+  Ticks saved = kLaunch + of_loop.time;
+  for (const Instruction* reader : loop.users()) {
+    KernelModel of_reader(*reader);
+    model.Measure(*reader, of_reader);
+    if (Decision small = IsSmallEnough(*reader, of_reader, loop, of_loop); !small) return small;
+    saved += of_reader.time - model.TimeOfBoth(loop, of_loop, *reader, of_reader);
+  }
+  return saved < 0 ? No("its readers would take {} ns longer", -saved / kTicksPerNanosecond)
+                   : Yes();
 }
 
 void MergeIntoReaders(Instruction* loop) {
-  for (Instruction* reader : loop->users()) Absorb(loop, reader);
+  for (Instruction* reader : loop->users()) {
+    if (!reader->IsFusion())
+      reader =
+          WrapInFusion(reader, IsInputKernel(*reader) ? FusionKind::kInput : FusionKind::kLoop);
+    Absorb(loop, reader);
+  }
   Computation* const body = loop->fused_computation();
   loop->parent()->Remove(loop);
   if (body->callers().empty()) body->module().RemoveComputation(body);
@@ -103,11 +84,13 @@ void MergeIntoReaders(Instruction* loop) {
 }  // namespace
 
 absl::StatusOr<bool> FusionMerger::Run(Module& module, PassContext& context) {
+  ASSIGN_OR_RETURN(const GpuDevice device, FindGpuDevice(options_.device));
+  const PerformanceModel model(device);
   bool changed = false;
   for (Computation* computation : context.ControlFlowComputations(module)) {
     for (Instruction* loop : computation->PostOrder()) {
-      if (!IsLoopReader(*loop) || !loop->has_uses()) continue;
-      if (!context.Allowed(*loop, IsWorthIt(*loop, options_.max_bytes_ratio))) continue;
+      if (!IsMergeableLoop(*loop)) continue;
+      if (!context.Allowed(*loop, IsWorthIt(*loop, model))) continue;
       if (!context.MayRewrite()) return changed;
       context.Passed(*loop, "merged into its {} readers", loop->users().size());
       context.Count("merged");

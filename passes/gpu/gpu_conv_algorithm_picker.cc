@@ -28,10 +28,12 @@ ConvChoice ChoiceOf(const JsonAlgorithm& algorithm) {
   return choice;
 }
 
-constexpr std::string_view kPickedTargets[] = {kConvForward, kConvBackwardInput,
-                                               kConvBackwardFilter, kConvBiasActivation};
+constexpr std::string_view kPickedTargets[] = {
+    kConvForward, kConvBackwardInput, kConvBackwardFilter, kConvBiasActivation, kConvForwardGraph};
 
-// (value, u8[bytes])
+int64_t ScratchBytes(const Instruction& call) { return call.shape().elements().back().dim(0); }
+
+// (values…, u8[bytes])
 Shape WithScratch(Shape shape, int64_t bytes) {
   std::vector<Shape> parts(shape.elements().begin(), shape.elements().end());
   parts.back() = Shape::Array(ElementType::kU8, {bytes});
@@ -42,10 +44,10 @@ class ConvChooser final : public AlgorithmChooser {
  public:
   bool Matches(const Instruction& call) const override {
     if (call.opcode() != Opcode::kCustomCall || !call.shape().IsTuple() ||
-        call.shape().element_count_of_tuple() != 2 || call.has_control_edges())
+        call.shape().element_count_of_tuple() < 2 || call.has_control_edges())
       return false;
     const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
-    const Shape scratch = call.shape().element(1);
+    const Shape scratch = call.shape().elements().back();
     return absl::c_linear_search(kPickedTargets, target) && scratch.IsArray() &&
            scratch.element_type() == ElementType::kU8 && scratch.rank() == 1;
   }
@@ -55,7 +57,7 @@ class ConvChooser final : public AlgorithmChooser {
     AutotuneEntry entry;
     if (config.config.algorithm) {
       entry.conv = ChoiceOf(*config.config.algorithm);
-      entry.scratch_bytes = call->shape().element(1).dim(0);
+      entry.scratch_bytes = ScratchBytes(*call);
     }
     config.config.algorithm.reset();
     entry.hlo = AutotuneKey(call, ToJson(config), WithScratch(call->shape(), 0));
@@ -68,6 +70,7 @@ class ConvChooser final : public AlgorithmChooser {
                               PassContext& context) const override {
     ASSIGN_OR_RETURN(LibraryConfig<ConvConfig> config, ReadConfig<ConvConfig>(*call));
     config.config.algorithm = AlgorithmOf(*entry.conv);
+    config.config.algorithm->workspace_size = static_cast<uint64_t>(entry.scratch_bytes);
     std::string text = ToJson(config);
     const Shape shape = call->shape(), with_scratch = WithScratch(shape, entry.scratch_bytes);
     if (text == call->backend_config() && shape == with_scratch) return false;
@@ -83,9 +86,13 @@ class ConvChooser final : public AlgorithmChooser {
     Instruction* const with = computation.AddClone(*call, with_scratch, call->operand_vector());
     with->mutable_extras().backend_config = std::move(text);
     with->clear_sharding();
-    Instruction* const nothing = b.Constant(Literal(shape.element(1)));
-    Instruction* const tuple = b.Tuple({b.GetTupleElement(with, 0), nothing});
+    std::vector<Instruction*> values;
+    for (int i = 0; i + 1 < shape.element_count_of_tuple(); ++i)
+      values.push_back(b.GetTupleElement(with, i));
+    values.push_back(b.Constant(Literal(shape.elements().back())));
+    Instruction* const tuple = b.Tuple(values);
     RETURN_IF_ERROR(b.status());
+    call->module().MoveName(*call, with);
     ReplaceKeepingExtras(call, tuple, first_new);
     return true;
   }

@@ -2,8 +2,8 @@
 // memory that these work in.
 //
 //   c = (f32[…], u8[0]) custom-call(x, w), custom_call_target="__cudnn$convForward", …
-//     =>   d = (f32[…], u8[S]) custom-call(x, w), …, backend_config={…"algorithm":{"algo_id":"28",…}…}
-//          c = tuple(get-tuple-element(d), index=0, u8[0] constant({}))
+//     =>   c = (f32[…], u8[S]) custom-call(x, w), …, backend_config={…"algorithm":{"algo_id":"28",…}…}
+//          t = tuple(get-tuple-element(c), index=0, u8[0] constant({}))
 //
 // Files, options and what is left alone are those of `gemm-algorithm-picker`.
 //

@@ -84,11 +84,15 @@ Instruction* Cut(Instruction* x, Instruction* init, int64_t dim, Split split, Re
     PaddingConfig config;
     config.dims.resize(sizes.size());
     config.dims[at].high = padding;
-    x = rewriter.Pad(x, init, config);
+    Instruction* const padded = rewriter.Pad(x, init, config);
+    padded->set_metadata(x->metadata());
+    x = padded;
   }
   sizes[at] = split.outer;
   sizes.insert(sizes.begin() + dim + 1, split.inner);
-  return rewriter.Bitcast(x, Shape::Array(x->shape().element_type(), sizes));
+  Instruction* const cut = rewriter.Bitcast(x, Shape::Array(x->shape().element_type(), sizes));
+  cut->set_metadata(x->metadata());
+  return cut;
 }
 
 Instruction* InTwo(Instruction* reduce, const ReductionShape& shape, Rewriter& rewriter) {

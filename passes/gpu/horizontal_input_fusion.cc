@@ -10,7 +10,6 @@ Shape ReducedBy(const Instruction& kernel) { return HeroOf(kernel).operand(0)->s
 
 // A reduction, or a fusion that is emitted as one.
 bool IsReductionKernel(const Instruction& kernel) {
-  if (kernel.IsFusion() && kernel.attrs<FusionAttrs>().kind != FusionKind::kInput) return false;
   return MayHaveMoreOutputs(kernel) && EndsWithReduction(kernel);
 }
 

@@ -10,9 +10,9 @@
 // joins the one before it or is the next to be joined.
 //
 // Requires: nothing. Ensures: reductions that were looked at are in fusions.
-// Leaves alone: reductions that others read, too, or that loops do better than warps, fusions that
-// are loops; other sizes or dimensions than each other's; kernels that would have too many operands
-// or too little shared memory; control edges and shardings; computations that run per element.
+// Leaves alone: reductions that others read, too, or that loops do better than warps; other sizes
+// or dimensions than each other's; kernels that would have too many operands or too little shared
+// memory; control edges and shardings; computations that run per element.
 #pragma once
 
 #include "passes/pass.h"

@@ -37,7 +37,7 @@ bool HasRowMajorLayoutsOnly(const Instruction& loop) {
 }
 
 // A loop, and nothing that stands in the way of being one of several.
-bool IsLoop(const Instruction& x) {
+bool IsLoop(const Instruction& x, bool is_older) {
   if (x.has_control_edges() || x.sharding() != nullptr || x.HasSideEffect() ||
       IsVariadicReductionInLoop(x))
     return false;
@@ -49,7 +49,7 @@ bool IsLoop(const Instruction& x) {
   const std::vector<const Instruction*> outputs = OutputsOf(x);
   return !outputs.empty() && absl::c_all_of(outputs, [&](const Instruction* output) {
     return output->shape().IsArray() && !output->shape().has_dynamic_dims() &&
-           output->opcode() != Opcode::kDynamicUpdateSlice &&
+           !(is_older && output->opcode() == Opcode::kDynamicUpdateSlice) &&
            output->shape().element_type() == outputs[0]->shape().element_type();
   });
 }
@@ -200,7 +200,7 @@ class LoopFuser {
     absl::flat_hash_set<const Instruction*> seen;
     for (Instruction* operand : reader.operands()) {
       Instruction* const producer = ProducerOf(operand);
-      if (IsLoop(*producer) && seen.insert(producer).second) all.push_back(producer);
+      if (IsLoop(*producer, is_older_) && seen.insert(producer).second) all.push_back(producer);
     }
     if (all.size() < 2) return {};
     for (Instruction* loop : all) {

@@ -15,14 +15,13 @@
 // Members have one element type and number of outputs, and together at most 31 outputs (63 of
 // instructions that are no fusions) and 4,000 bytes of addresses. Under the older name
 // gpu_horizontal_fusion only slices are made, of loops of as many instructions, from the first
-// reader to the last.
+// reader to the last, and nothing that is updated in place is taken in.
 //
 // Requires: nothing. Ensures: narrow elements that are put together are packed.
 // Leaves alone: loops that others read, too; large ones (8192*8192 elements and 128 instructions;
-// for slices 128*2048 and 30); other layouts than each other's; updates in place; for slices
-// layouts that are not row-major, and loops that read the same parameter, which the result could
-// not share memory with any more; control edges and shardings; dynamic shapes; computations that
-// run per element.
+// for slices 128*2048 and 30); other layouts than each other's; for slices layouts that are not
+// row-major, and loops that read the same parameter, which the result could not share memory with
+// any more; control edges and shardings; dynamic shapes; computations that run per element.
 #pragma once
 
 #include <string>

@@ -36,7 +36,22 @@ struct Mean {
   Instruction* mean;
   Instruction* of;
   NormDims dims;
+  DimVec summed;  // dimensions of `of`
 };
+
+// The dimensions of `of` that `sum` adds up, also those of one element if `of` has them where its
+// operand does.
+DimVec SummedDims(const Instruction& sum, Shape of, const NormDims& dims) {
+  const auto& reduced = sum.attrs<ReduceAttrs>().dimensions;
+  if (SameDimensions(sum.operand(0)->shape(), of)) return {reduced.begin(), reduced.end()};
+  DimVec result;
+  int64_t next = 0;
+  for (int d = 0; d < of.rank(); ++d) {
+    if (of.dim(d) == 1) continue;
+    if (absl::c_linear_search(dims.features, next++)) result.push_back(d);
+  }
+  return result;
+}
 
 // sum · 1/n, sum / n, perhaps broadcast to all elements
 std::optional<Mean> FindMean(Instruction* x) {
@@ -50,7 +65,7 @@ std::optional<Mean> FindMean(Instruction* x) {
   const Instruction& sum = *Plain(x->operand(side));
   const std::optional<double> factor = NumberOf(x->operand(1 - side));
   if (!IsSum(sum) || !factor) return std::nullopt;
-  Mean result = {x, Plain(sum.operand(0)), {}};
+  Mean result = {x, Plain(sum.operand(0)), {}, {}};
   const Shape shape = sum.operand(0)->shape();
   result.dims.sizes = SizesAboveOne(shape);
   result.dims.features = DimsAboveOne(shape, sum.attrs<ReduceAttrs>().dimensions);
@@ -67,6 +82,7 @@ std::optional<Mean> FindMean(Instruction* x) {
   if (!fits ||
       (broadcast != nullptr && !IsBroadcastAlong(*broadcast, result.dims, result.dims.rows)))
     return std::nullopt;
+  result.summed = SummedDims(sum, result.of->shape(), result.dims);
   return result;
 }
 
@@ -88,6 +104,7 @@ class Finder {
     if (norm_.x == nullptr) {
       norm_.x = mean->of;
       norm_.dims = mean->dims;
+      norm_.summed = mean->summed;
       norm_.mean = mean->mean;
     }
     return norm_.x == mean->of && norm_.dims == mean->dims;

@@ -29,6 +29,7 @@ struct NormDims {
 struct LayerNorm {
   Instruction* x = nullptr;
   NormDims dims;
+  DimVec summed;  // dimensions of x that its mean adds up, those of one element where it says them
   Instruction* mean = nullptr;
   Instruction* variance = nullptr;
   Instruction* factor = nullptr;  // the rsqrt

@@ -124,10 +124,24 @@ Instruction* InEachBatch(Instruction* x, const Instruction& other, const DimVec&
   return b.Broadcast(x, sizes, kept);
 }
 
-// Two operands, each with its scale; a result of f8 has one as well.
+// Two operands, each with its scale; a result of f8 may have one as well.
 bool IsOfF8(const Instruction& call) { return IsCustomCall(call, kLtMatmulF8); }
 bool YieldsF8(const Instruction& call) {
   return IsOfF8(call) && IsLibraryF8(ValueShape(call).element_type());
+}
+
+// Without a scale f8 is the product rounded.
+bool HasResultScale(const Instruction& call, const GemmConfig& gemm) {
+  const bool has_bias = kEpilogues[static_cast<size_t>(gemm.epilogue)].has_bias;
+  const int without = 4 + (gemm.beta != 0 ? 1 : 0) + (has_bias ? 1 : 0);
+  return YieldsF8(call) && call.operand_count() > without;
+}
+
+Instruction* RoundedToF8(const Instruction& call, const GemmConfig& gemm, Instruction* x,
+                         Rewriter& b) {
+  const ElementType type = ValueShape(call).element_type();
+  if (!HasResultScale(call, gemm)) return b.Convert(x, type);
+  return AsF8(Rescaled(x, call.operand(call.operand_count() - 1), b), type, b);
 }
 
 }  // namespace
@@ -136,7 +150,7 @@ absl::Status CheckGemmOperands(const Instruction& call, const GemmConfig& gemm) 
   RETURN_IF_ERROR(CheckLibraryCall(*FindLibraryCall(call), call));
   const int operands = 2 + (gemm.beta != 0 ? 1 : 0) +
                        (kEpilogues[static_cast<size_t>(gemm.epilogue)].has_bias ? 1 : 0) +
-                       (IsOfF8(call) ? 2 : 0) + (YieldsF8(call) ? 1 : 0);
+                       (IsOfF8(call) ? 2 : 0) + (HasResultScale(call, gemm) ? 1 : 0);
   if (call.operand_count() != operands)
     return Error(call.loc(), "`{}` takes {} operands with beta {} and epilogue {}, found {}",
                  call.name(), operands, gemm.beta, Text(gemm.epilogue), call.operand_count());
@@ -154,8 +168,7 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
     return Unsupported(call.loc(), "scale_mode {} of `{}` is not known", gemm.scale_mode,
                        call.name());
   const EpilogueParts& parts = kEpilogues[static_cast<size_t>(gemm.epilogue)];
-  const bool is_f8 = IsOfF8(call), yields_f8 = YieldsF8(call);
-  const ElementType declared = ValueShape(call).element_type();
+  const bool is_f8 = IsOfF8(call);
   const Shape result = ValueShape(call);
   if (parts.has_bias && result.rank() == 0)
     return Error(call.loc(), "`{}` has no dimension for a bias", call.name());
@@ -190,8 +203,7 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
     x = b.Add(x, bias);
   }
   Instruction* const y = Activated(parts.activation, x, b);
-  std::vector<Instruction*> values = {
-      yields_f8 ? AsF8(Rescaled(y, call.operand(next), b), declared, b) : y};
+  std::vector<Instruction*> values = {YieldsF8(call) ? RoundedToF8(call, gemm, y, b) : y};
   if (parts.has_aux) values.push_back(x);
   if (gemm.damax_output) values.push_back(LargestMagnitude(y, b));
   return values;

@@ -4,9 +4,8 @@
 
 #include "lib/analysis/reachability.h"
 #include "passes/cpu/cpu_multi_output_fusion.h"
-#include "passes/fusion/fusion_questions.h"
-#include "passes/fusion/index_evaluation.h"
-#include "passes/gpu/shared_kernels.h"
+#include "passes/gpu/fusion_candidates.h"
+#include "passes/gpu/reduction_shape.h"
 
 namespace hlo {
 namespace {
@@ -70,28 +69,28 @@ Decision MayBeOutput(const Instruction& producer) {
   return Yes();
 }
 
-// What is computed again for each of its elements that `reader` reads more than once.
-Decision IsNoSlower(const Instruction& producer, const Instruction& reader) {
-  if (reader.IsFusion() && IndexEvaluation(reader).IsTooOften(producer))
-    return No("`{}` would compute its elements too often", reader.name());
-  const std::vector<Instruction*> body = producer.IsFusion()
-                                             ? producer.fused_computation()->instruction_vector()
-                                             : std::vector<Instruction*>();
-  const bool is_expensive =
-      producer.IsFusion()
-          ? absl::c_any_of(body, [](const Instruction* i) { return IsExpensiveOnGpu(*i); })
-          : IsExpensiveOnGpu(producer);
-  for (int i = 0; is_expensive && i < reader.operand_count(); ++i) {
-    if (reader.operand(i) == &producer && ReusesElements(reader, i))
-      return No("it is expensive, and `{}` reads elements several times", reader.name());
-  }
+// A reduction of columns reads what it reduces in tiles, a loop in order.
+bool ReducesColumns(const Instruction& hero) {
+  return hero.opcode() == Opcode::kReduce && IsFromOrToContiguousDims(hero) &&
+         !ReductionShapeOf(hero)->is_row;
+}
+
+bool IsPlainLoop(const Instruction& hero) {
+  return !(hero.opcode() == Opcode::kReduce && IsFromOrToContiguousDims(hero)) &&
+         !TiledTransposeOf(hero) && hero.opcode() != Opcode::kTranspose;
+}
+
+Decision ReadInOneOrder(const Instruction& a, const Instruction& b) {
+  const Instruction &of_a = HeroOf(a), &of_b = HeroOf(b);
+  if ((ReducesColumns(of_a) && IsPlainLoop(of_b)) || (ReducesColumns(of_b) && IsPlainLoop(of_a)))
+    return No("one of `{}` and `{}` reduces columns, the other is a loop", a.name(), b.name());
   return Yes();
 }
 
 class SiblingFuser {
  public:
-  SiblingFuser(Computation& computation, PassContext& context)
-      : computation_(computation), context_(context), reachability_(computation) {}
+  SiblingFuser(Computation& computation, const GpuDevice& device, PassContext& context)
+      : computation_(computation), model_(device), context_(context), reachability_(computation) {}
 
   bool Run() {
     bool changed = false;
@@ -138,6 +137,7 @@ class SiblingFuser {
   Decision MayJoin(const Instruction& value, const Instruction& a, const Instruction& b) const {
     if (reachability_.AreConnected(&a, &b)) return No("it and `{}` need each other", a.name());
     if (Decision loops = HaveSameLoops(a, b); !loops) return loops;
+    if (Decision order = ReadInOneOrder(a, b); !order) return order;
     if (Decision same = ReadTheSame(value, a, b); !same) return same;
     if (EndsWithUpdate(a) || EndsWithUpdate(b)) return No("an array is updated in place");
     return FitInOneKernel(a, b);
@@ -195,6 +195,18 @@ class SiblingFuser {
     return IsNoSlower(value, reader);
   }
 
+  Decision IsNoSlower(const Instruction& value, const Instruction& reader) const {
+    KernelModel of_value(value), of_reader(reader);
+    model_.Measure(value, of_value);
+    model_.Measure(reader, of_reader);
+    if (Decision small = IsSmallEnough(reader, of_reader, value, of_value); !small) return small;
+    const Ticks apart = kLaunch + of_value.time + of_reader.time;
+    const Ticks both = model_.TimeOfBoth(value, of_value, reader, of_reader, /*writes_both=*/true);
+    return both > apart ? No("with `{}` it would take {} ns longer", reader.name(),
+                             (both - apart) / kTicksPerNanosecond)
+                        : Yes();
+  }
+
   // ---- both ----
 
   void Join(Instruction* fusion, Instruction* taken, std::string_view as) {
@@ -211,14 +223,15 @@ class SiblingFuser {
   }
 
   Computation& computation_;
+  PerformanceModel model_;
   PassContext& context_;
   Reachability reachability_;
 };
 
-bool RunForGpus(Module& module, PassContext& context) {
+bool RunForGpus(Module& module, const GpuDevice& device, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.ControlFlowComputations(module))
-    changed |= SiblingFuser(*computation, context).Run();
+    changed |= SiblingFuser(*computation, device, context).Run();
   return changed;
 }
 
@@ -230,7 +243,8 @@ absl::StatusOr<bool> MultiOutputFusion::Run(Module& module, PassContext& context
       return Error(
           "`max_operands` of `multi_output_fusion` is for `platform=cpu`: a kernel of a GPU has as "
           "many operands as fit, 96 with its outputs");
-    return RunForGpus(module, context);
+    ASSIGN_OR_RETURN(const GpuDevice device, FindGpuDevice(options_.device));
+    return RunForGpus(module, device, context);
   }
   CpuMultiOutputFusionOptions options;
   if (options_.max_operands != 0) options.max_operands = options_.max_operands;

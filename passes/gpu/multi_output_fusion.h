@@ -14,17 +14,20 @@
 //
 // Values are visited from the last to the first: first their readers are put together, then the
 // value joins one of them. Kernels of several outputs come before fusions, fusions before
-// instructions, which alone do not take in anything.
+// instructions, which alone do not take in anything. A value joins a reader where both as one
+// kernel are no slower, by a model of how long kernels take (performance_model.h, for the GPU of
+// option `device`).
 //
 // Requires: producers that their only reader can compute are there already (fusion_merger).
 // Ensures: nothing. Leaves alone (GPU): readers of one element; kernels that walk over memory in
-// other ways; readers that need each other; large arrays of which each reads another slice; updates
-// in place; producers that transpose; expensive ones of which an element is read twice; kernels
-// that would have too many operands, reductions or too little shared memory; control edges and
-// shardings; reductions of several arrays; computations that run per element.
+// other ways, as a reduction of columns and a loop that read the same; readers that need each
+// other; large arrays of which each reads another slice; updates in place; producers that
+// transpose; kernels that would have too many operands, reductions or too little shared memory, or
+// would be emitted as too many instructions; control edges and shardings; reductions of several
+// arrays; computations that run per element.
 #pragma once
 
-#include "passes/pass.h"
+#include "passes/gpu/gpu_device.h"
 #include "passes/util/option_ranges.h"
 #include "passes/util/option_words.h"
 
@@ -33,8 +36,9 @@ namespace hlo {
 struct MultiOutputFusionOptions {
   OneOf<"gpu", "cpu"> platform;
   IntIn<0> max_operands;  // of loops that become one on a CPU; 0: 20
+  Checked<CheckGpuDevice> device{"h100_sxm"};
 
-  HLO_OPTIONS(MultiOutputFusionOptions, platform, max_operands)
+  HLO_OPTIONS(MultiOutputFusionOptions, platform, max_operands, device)
 };
 
 class MultiOutputFusion final : public WithOptions<Pass, MultiOutputFusionOptions> {

@@ -94,8 +94,8 @@ void PerformanceModel::Measure(const Instruction& kernel, KernelModel& model) co
 }
 
 Ticks PerformanceModel::TimeOfBoth(const Instruction& producer, const KernelModel& of_producer,
-                                   const Instruction& consumer,
-                                   const KernelModel& of_consumer) const {
+                                   const Instruction& consumer, const KernelModel& of_consumer,
+                                   bool writes_both) const {
   const OperandRead& of_it = *of_consumer.work.ReadOf(producer);
   const bool is_hard = of_consumer.work.is_hard_to_unroll() || of_producer.work.is_hard_to_unroll();
   KernelKind kind = of_consumer.kind;
@@ -115,6 +115,7 @@ Ticks PerformanceModel::TimeOfBoth(const Instruction& producer, const KernelMode
   const ReadingWay way = {AreStrided(kind, moves_minor) || reduces_twice, grid.blocks};
 
   double moving = of_consumer.seconds_to_write;
+  if (writes_both) moving += of_producer.seconds_to_write;
   if (consumer.opcode() != Opcode::kBitcast) {
     moving +=
         way == of_consumer.way ? of_consumer.seconds_to_read : SecondsToReadAll(of_consumer, way);

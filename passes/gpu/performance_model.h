@@ -62,9 +62,11 @@ class PerformanceModel {
 
   void Measure(const Instruction& kernel, KernelModel& model) const;
   // Of `consumer` when it computes its operand `producer` itself; both are measured. As many steps
-  // as the producer has operands, if the consumer still reads in the way that it did.
+  // as the producer has operands, if the consumer still reads in the way that it did. With
+  // `writes_both` the kernel yields what the producer did, too.
   Ticks TimeOfBoth(const Instruction& producer, const KernelModel& of_producer,
-                   const Instruction& consumer, const KernelModel& of_consumer) const;
+                   const Instruction& consumer, const KernelModel& of_consumer,
+                   bool writes_both = false) const;
 
  private:
   double SecondsToRead(const OperandRead& read, double part, const ReadingWay& way) const;

@@ -5,8 +5,14 @@
 #include "passes/gpu/reduction_shape.h"
 
 namespace hlo {
+
 bool ReductionDimensionGrouper::Matches(const Instruction& instruction) const {
-  return HasPlainInputs(instruction) && ReducesNeighbours(instruction);
+  for (int i = 0; i < instruction.operand_count() / 2; ++i) {
+    const Shape shape = instruction.operand(i)->shape();
+    if (shape.has_dynamic_dims() || (shape.has_layout() && !shape.layout().IsRowMajor()))
+      return false;
+  }
+  return ReducesNeighbours(instruction);
 }
 
 absl::StatusOr<Instruction*> ReductionDimensionGrouper::Expand(Instruction* reduce,
@@ -28,6 +34,7 @@ absl::StatusOr<Instruction*> ReductionDimensionGrouper::Expand(Instruction* redu
   for (int i = 0; i < reduce->operand_count() / 2; ++i) {
     Instruction* const input = reduce->operand(i);
     inputs.push_back(rewriter.Bitcast(input, Shape::Array(input->shape().element_type(), sizes)));
+    inputs.back()->set_metadata(input->metadata());
     results.push_back(ResultOf(*reduce, i));
   }
   return ReducedAs(*reduce, inputs, results, std::move(dims), rewriter);

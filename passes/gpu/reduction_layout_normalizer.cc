@@ -43,6 +43,7 @@ absl::StatusOr<Instruction*> ReductionLayoutNormalizer::Expand(Instruction* redu
                    reduce->name(), reduce->operand(0)->shape(), input->shape());
     }
     inputs.push_back(rewriter.Bitcast(input, InMemoryOrder(input->shape())));
+    inputs.back()->set_metadata(input->metadata());
     results.push_back(Renumbered(ResultOf(*reduce, i), kept));
   }
   return ReducedAs(*reduce, inputs, results, std::move(dims), rewriter);

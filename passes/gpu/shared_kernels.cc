@@ -28,18 +28,10 @@ constexpr int64_t kSharedMemory = 48 * 1024;
 constexpr int64_t kMostReductions = 8;
 constexpr int64_t kMostOperandsAndOutputs = 96;
 
-constexpr Opcode kLoops[] = {Opcode::kBitcast,
-                             Opcode::kBroadcast,
-                             Opcode::kConcatenate,
-                             Opcode::kDynamicSlice,
-                             Opcode::kDynamicUpdateSlice,
-                             Opcode::kGather,
-                             Opcode::kPad,
-                             Opcode::kReduceWindow,
-                             Opcode::kReshape,
-                             Opcode::kReverse,
-                             Opcode::kSlice,
-                             Opcode::kTranspose};
+constexpr Opcode kLoops[] = {
+    Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
+    Opcode::kGather,    Opcode::kPad,         Opcode::kReduceWindow, Opcode::kReshape,
+    Opcode::kReverse,   Opcode::kSlice,       Opcode::kTranspose};
 
 bool IsElementwiseOp(const Instruction& x) {
   return HasTrait(x.opcode(), kElementwise) && x.operand_count() > 0;
@@ -236,13 +228,40 @@ bool IsVariadicReductionInLoop(const Instruction& kernel) {
           kernel.fused_computation()->root()->opcode() == Opcode::kReduce);
 }
 
+namespace {
+
+bool IsAnyLoop(const Instruction& kernel) {
+  const Opcode opcode = kernel.opcode();
+  if (opcode == Opcode::kCopy) return !TiledTransposeOf(kernel);
+  if (opcode == Opcode::kBitcast)
+    return BitWidth(kernel.shape().element_type()) ==
+           BitWidth(kernel.operand(0)->shape().element_type());
+  if (kernel.IsFusion()) return kernel.attrs<FusionAttrs>().kind == FusionKind::kLoop;
+  return IsElementwiseOp(kernel) || Contains(kLoops, opcode);
+}
+
+bool EndsWithScatterKernel(const Instruction& kernel) {
+  if (!kernel.IsFusion()) return kernel.opcode() == Opcode::kScatter;
+  return kernel.attrs<FusionAttrs>().kind == FusionKind::kInput &&
+         kernel.fused_computation()->root()->opcode() == Opcode::kScatter;
+}
+
+}  // namespace
+
 bool IsLoopAsProducer(const Instruction& kernel) {
   const Opcode opcode = kernel.opcode();
   if (opcode == Opcode::kIota || opcode == Opcode::kConstant) return true;
   if (opcode == Opcode::kReduce) return kernel.shape().IsArray();
-  if (opcode == Opcode::kCopy) return !TiledTransposeOf(kernel);
-  if (kernel.IsFusion()) return kernel.attrs<FusionAttrs>().kind == FusionKind::kLoop;
-  return IsElementwiseOp(kernel) || Contains(kLoops, opcode);
+  return IsAnyLoop(kernel);
+}
+
+bool CanComputeOperands(const Instruction& kernel) {
+  return IsInputKernel(kernel) || IsAnyLoop(kernel) || kernel.opcode() == Opcode::kReduce;
+}
+
+bool IsInputKernel(const Instruction& kernel) {
+  return EndsWithReduction(kernel) || EndsWithScatterKernel(kernel) ||
+         EndsWithTiledTranspose(kernel);
 }
 
 bool IsPhysicallyTransposing(const Instruction& kernel) {
@@ -252,17 +271,6 @@ bool IsPhysicallyTransposing(const Instruction& kernel) {
   if (kernel.opcode() == Opcode::kCopy) return true;
   const std::optional<TiledTranspose> moved = InMemory(kernel);
   return moved && moved->sizes.size() > 1;
-}
-
-bool IsExpensiveOnGpu(const Instruction& instruction) {
-  constexpr Opcode kFast[] = {Opcode::kDivide, Opcode::kExp, Opcode::kRsqrt, Opcode::kSqrt};
-  constexpr ElementType kFastTypes[] = {ElementType::kBF16, ElementType::kF16, ElementType::kF32};
-  if (instruction.opcode() == Opcode::kParameter || instruction.opcode() == Opcode::kConvert)
-    return false;
-  if (Contains(kFast, instruction.opcode()) &&
-      Contains(kFastTypes, instruction.shape().element_type()))
-    return false;
-  return IsExpensiveOnCpu(instruction);
 }
 
 bool MayHaveMoreOutputs(const Instruction& kernel) {
@@ -355,44 +363,14 @@ Decision FitInOneKernel(const Instruction& a, const KernelNeeds& of_a, const Ins
   return Yes();
 }
 
-namespace {
-
-// The part of its elements that instructions of a fusion move in strides.
-double TransposedPart(const Instruction& kernel) {
+bool TransposesMost(const Instruction& fusion) {
+  constexpr double kMost = 0.5;
   int64_t all = 0, moved = 0;
-  for (const Instruction* output : OutputsOf(kernel)) all += output->shape().element_count();
-  if (kernel.IsFusion()) {
-    for (const Instruction* i : kernel.fused_computation()->instructions()) {
-      if (IsPhysicallyTransposing(*i)) moved += i->shape().element_count();
-    }
+  for (const Instruction* output : OutputsOf(fusion)) all += output->shape().element_count();
+  for (const Instruction* i : fusion.fused_computation()->instructions()) {
+    if (IsPhysicallyTransposing(*i)) moved += i->shape().element_count();
   }
-  return all == 0 ? 0 : static_cast<double>(moved) / static_cast<double>(all);
-}
-
-// What a kernel reads, of fusions as their bodies see it.
-std::vector<Shape> ReadBy(const Instruction& kernel) {
-  return kernel.IsFusion() ? kernel.fused_computation()->signature().parameters
-                           : kernel.operand_shapes();
-}
-
-}  // namespace
-
-Decision SuitsReduction(const Instruction& producer, const Instruction& reduction) {
-  constexpr double kMostTransposed = 0.5;
-  if (TransposedPart(producer) >= kMostTransposed)
-    return No("it transposes most of what `{}` would read", reduction.name());
-  std::vector<Shape> shapes = ReadBy(producer);
-  for (const Shape shape : ReadBy(reduction)) shapes.push_back(shape);
-  int rank = 0;
-  for (const Shape shape : shapes) rank = std::max(rank, shape.IsArray() ? shape.rank() : 0);
-  const Layout* layout = nullptr;  // of those of most dimensions
-  for (const Shape shape : shapes) {
-    if (!shape.IsArray() || shape.rank() < rank || !shape.has_layout()) continue;
-    if (layout != nullptr && *layout != shape.layout())
-      return No("`{}` would read arrays of several layouts", reduction.name());
-    layout = &shape.layout();
-  }
-  return Yes();
+  return moved > 0 && static_cast<double>(moved) >= kMost * static_cast<double>(all);
 }
 
 Instruction* ProducerOf(Instruction* value) {

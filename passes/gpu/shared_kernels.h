@@ -35,10 +35,13 @@ bool IsVariadicReductionInLoop(const Instruction& kernel);
 
 // A loop over its result that can be a part of another.
 bool IsLoopAsProducer(const Instruction& kernel);
+// A kernel that can compute what it reads: a loop over its result, a reduction of any kind, a
+// transpose through shared memory, a scatter.
+bool CanComputeOperands(const Instruction& kernel);
+// Whether its kernel is one of those with a hero or a scatter (kInput), no loop.
+bool IsInputKernel(const Instruction& kernel);
 // Puts what lies side by side elsewhere, in memory. Copies count whatever they do.
 bool IsPhysicallyTransposing(const Instruction& kernel);
-// More than moving its result through memory costs.
-bool IsExpensiveOnGpu(const Instruction& instruction);
 
 // Whether more outputs can be added to its kernel.
 bool MayHaveMoreOutputs(const Instruction& kernel);
@@ -56,8 +59,8 @@ Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool a_reads
 // The same where their needs are known.
 Decision FitInOneKernel(const Instruction& a, const KernelNeeds& of_a, const Instruction& b,
                         const KernelNeeds& of_b, bool a_reads_b);
-// Whether a reduction that computes `producer` itself reads memory without large strides.
-Decision SuitsReduction(const Instruction& producer, const Instruction& reduction);
+// Whether half of the elements that a fusion makes or more are moved in memory.
+bool TransposesMost(const Instruction& fusion);
 
 // The instruction that makes the tuple of which `value` is an element, or `value`.
 Instruction* ProducerOf(Instruction* value);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "lib/match/pattern.h"
 #include "lib/types/shape_util.h"
@@ -15,6 +18,86 @@ namespace {
 
 constexpr int64_t kMostForOwnKernel = 16'384;  // which a kernel of ours sorts as fast
 constexpr int64_t kBoundBytes = 4;             // of a row
+constexpr int64_t kAny = INT64_MAX;
+
+// Where CUB is faster for elements of `bits`: more than `more_rows` rows, at most `rows`, each of
+// more than `longer` elements and less than `shorter`.
+struct FasterSorts {
+  int bits;
+  int64_t more_rows, rows;
+  int64_t longer, shorter = kAny;
+  int64_t rows_of_multiprocessor = kAny;  // at most
+};
+constexpr FasterSorts kFasterOnAmpere[] = {
+    {8, 0, 1, 0},
+    {8, 5, kAny, 1000},
+    {8, 0, kAny, 1000, 43'000},
+    {16, 0, 1, 1 << 16},
+    {16, 9, kAny, 1 << 17},
+    {16, 13, kAny, 1 << 13},
+    {16, 27, kAny, 1 << 12},
+    {16, 54, kAny, 1 << 11},
+    {32, 0, 1, 1 << 15},
+    {32, 24, kAny, 1 << 17},
+    {32, 30, kAny, 1 << 16},
+    {32, 36, kAny, 1 << 15},
+    {32, 39, kAny, 1 << 14},
+    {32, 52, kAny, 1 << 13},
+    {32, 144, kAny, 1 << 12},
+    {64, 0, 1, 1 << 16},
+    {64, 46, kAny, 1 << 17},
+    {64, 55, kAny, 1 << 16},
+    {64, 72, kAny, 1 << 15},
+    {64, 138, kAny, 1 << 14, kAny, 2},
+    {64, 289, kAny, 1 << 14},
+};
+constexpr FasterSorts kFasterOnHopper[] = {
+    {8, 0, 1, 0},
+    {8, 8, kAny, 1300},
+    {8, 0, kAny, 1300, 26'000},
+    {16, 0, 1, 1 << 9},
+    {16, 12, kAny, 1 << 16},
+    {16, 14, kAny, 1 << 15},
+    {16, 16, kAny, 1 << 14},
+    {16, 18, kAny, 1 << 13},
+    {16, 33, kAny, 1 << 12},
+    {16, 66, kAny, 1 << 11},
+    {32, 0, 1, 22'000},
+    {32, 26, kAny, 1 << 17},
+    {32, 31, kAny, 1 << 16},
+    {32, 38, kAny, 1 << 15},
+    {32, 44, kAny, 1 << 14},
+    {32, 52, kAny, 1 << 13},
+    {32, 88, kAny, 1 << 12, kAny, 1},
+    {64, 0, 1, 1 << 17},
+    {64, 55, kAny, 1 << 17},
+    {64, 70, kAny, 1 << 16},
+    {64, 92, kAny, 1 << 15},
+    {64, 160, kAny, 1 << 14, kAny, 2},
+    {64, 354, kAny, 1 << 14},
+};
+
+// Empty: there are no measurements of it.
+std::span<const FasterSorts> MeasuredOn(const GpuDevice& device) {
+  const std::string generation = ComputeCapabilityOf(device.target);
+  if (generation.starts_with("8.")) return kFasterOnAmpere;
+  if (generation.starts_with("9.") || generation.starts_with("10.")) return kFasterOnHopper;
+  return {};
+}
+
+bool IsFasterByCub(Shape shape, const GpuDevice& device) {
+  const int64_t elements = Product(shape.dims());
+  if (elements == 0) return false;
+  const std::span<const FasterSorts> measured = MeasuredOn(device);
+  if (measured.empty()) return elements > kMostForOwnKernel;
+  const int64_t length = shape.dim(shape.rank() - 1), rows = elements / length;
+  return std::any_of(measured.begin(), measured.end(), [&](const FasterSorts& row) {
+    return BitWidth(shape.element_type()) == row.bits && rows > row.more_rows && rows <= row.rows &&
+           length > row.longer && length < row.shorter &&
+           (row.rows_of_multiprocessor == kAny ||
+            rows <= row.rows_of_multiprocessor * device.multiprocessors);
+  });
+}
 
 // What a region does for CUB.
 struct RadixOrder {
@@ -114,8 +197,9 @@ Instruction* KeysOf(Instruction* x, Rewriter& b) {
 bool SortRewriter::Matches(const Instruction& instruction) const {
   const int operands = instruction.operand_count();
   if (operands < 1 || operands > 2 || !IsAlongRows(instruction)) return false;
-  const Shape shape = instruction.operand(0)->shape();
-  if (options_.mode != "always" && Product(shape.dims()) <= kMostForOwnKernel) return false;
+  if (options_.mode != "always" &&
+      !IsFasterByCub(instruction.operand(0)->shape(), *FindGpuDevice(options_.device)))
+    return false;
   const std::optional<RadixOrder> order = OrderOf(*instruction.to_apply());
   if (!order) return false;
   const ElementType key = instruction.operand(order->key)->shape().element_type();

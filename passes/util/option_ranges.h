@@ -40,21 +40,4 @@ std::string OptionType(IntIn<kLeast, kMost>) {
   return "int";
 }
 
-// A ratio: no NaN either.
-struct NotNegative {
-  double value = 0;
-  constexpr operator double() const { return value; }
-};
-
-inline absl::Status ParseOption(const OptionText& text, NotNegative& out) {
-  double value = 0;
-  if (!ReadNumberTo(text.value, value) || !(value >= 0))
-    return Error(text.loc, "option `{}` expects a number from 0 on, found `{}`", text.name,
-                 text.value);
-  out.value = value;
-  return absl::OkStatus();
-}
-inline std::string OptionValue(NotNegative number) { return fmt::format("{}", number.value); }
-inline std::string OptionType(NotNegative) { return "float"; }
-
 }  // namespace hlo

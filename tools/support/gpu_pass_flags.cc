@@ -45,6 +45,10 @@ struct OptionFlag {
   std::string_view option;
   std::string (*value)(const std::string& of_flag) = Same;
 };
+// Those that ask the model of how long kernels take.
+constexpr std::string_view kModelledPasses[] = {"fusion_merger", "multi_output_fusion",
+                                                "priority-fusion", "sort-rewriter"};
+
 // By flag. A flag may be of several passes.
 constexpr OptionFlag kOptionFlags[] = {
     {"xla_allow_excess_precision", "cublas-gemm-rewriter", "allow_excess_precision"},
@@ -289,7 +293,7 @@ class FlagsOnPipeline {
         if (option.name == "compute_capability")
           SetDefault(item, option.name, gpu_.compute_capability);
       }
-      if (info->name == "priority-fusion") SetDefault(item, "device", gpu_.device);
+      if (Contains(kModelledPasses, info->name)) SetDefault(item, "device", gpu_.device);
     }
   }
 

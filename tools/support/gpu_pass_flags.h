@@ -4,7 +4,7 @@
 //     runs … cublas-gemm-rewriter{enable_cublaslt=false,compute_capability=9.0} …
 //
 // Options: a flag is the default of an option; so is the GPU that is compiled for, of every option
-// `compute_capability` and of the `device` of priority-fusion. What the pipeline says itself wins.
+// `compute_capability` and of the `device` of some. What the pipeline says itself wins.
 // Passes: what XLA's compiler leaves out or adds is left out of `default<gpu,library>`, or added
 // there; passes that the user names run. `default<cpu>` has other flags.
 #pragma once
