@@ -32,8 +32,10 @@ bool IsFoldable(const Instruction& product, int i) {
   const Instruction* convert = WideningBelow(product.operand(i));
   if (convert == nullptr) return false;
   const ElementType from = convert->operand(0)->shape().element_type();
+  const ElementType result = product.shape().element_type();
+  // (Products in a narrower float are rounded in any case.)
   return from != convert->shape().element_type() &&
-         HoldsEvery(product.shape().element_type(), from);
+         (HoldsEvery(result, from) || IsFloat(result) || IsComplex(result));
 }
 
 // `operand` without the conversion below it.

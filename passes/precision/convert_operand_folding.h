@@ -8,7 +8,7 @@
 //
 // Requires: nothing.  Ensures: no dot or convolution reads a conversion to a type that holds every
 // number of the source.
-// Leaves alone: results of a type that does not.
+// Leaves alone: results of an integer type that does not.
 #pragma once
 
 #include "lib/ops/opcode_groups.h"
@@ -17,6 +17,9 @@
 namespace hlo {
 
 class ConvertOperandFolding final : public ExpanderPass {
+ public:
+  static constexpr RuleSafety kSafety = kReassociate;
+
  protected:
   OpcodeSet Roots() const override { return kMatrixProducts; }
   bool Matches(const Instruction& instruction) const override;

@@ -62,7 +62,7 @@ Instruction* CopyOf(const Instruction& value, ExpressionCopies& copies) {
 
 absl::StatusOr<bool> HloConstantSplitter::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.Computations(module)) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     const ConstantExpressions expressions(computation->PostOrder(), options_.split_expressions);
     for (Instruction* value : expressions.found()) {
       const std::vector<Instruction*> users = expressions.UsersToServe(*value);
