@@ -45,8 +45,10 @@ absl::Status BreakTies(Computation* comparator, int position) {
 }  // namespace
 
 bool StableSortExpander::Matches(const Instruction& instruction) const {
+  // (A result may be declared dynamic where no operand is.)
   return instruction.attrs<SortAttrs>().is_stable &&
-         !instruction.operand(0)->shape().has_dynamic_dims();
+         !instruction.operand(0)->shape().has_dynamic_dims() &&
+         !instruction.shape().has_dynamic_dims();
 }
 
 absl::StatusOr<Instruction*> StableSortExpander::Expand(Instruction* sort, Rewriter& rewriter) {
