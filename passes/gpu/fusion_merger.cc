@@ -34,6 +34,7 @@ Decision MayFollowReduction(const Instruction& loop, const Instruction& reader) 
 }
 
 Decision MayTakeIn(const Instruction& reader, const Instruction& loop) {
+  if (!reader.is_used()) return No("nobody reads `{}`", reader.name());
   if (reader.opcode() == Opcode::kBitcast) return No("`{}` is a bitcast", reader.name());
   if (reader.has_control_edges() || reader.sharding() != nullptr || reader.HasSideEffect())
     return No("`{}` has control edges, a sharding or a side effect", reader.name());

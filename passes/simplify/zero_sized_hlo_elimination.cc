@@ -3,7 +3,9 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/custom_call.h"
+#include "lib/ops/async_pairs.h"
 #include "passes/rewrite.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -23,6 +25,11 @@ bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) 
   return IsShardyShapeMarker(instruction) || !effects.Of(instruction);
 }
 
+// What tuples hand on until its done reads it.
+bool IsUnderWay(Instruction* value) {
+  return value->opcode() == Opcode::kGetTupleElement && BeginsPair(ThroughTuples(value)->opcode());
+}
+
 }  // namespace
 
 absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& context) {
@@ -32,6 +39,7 @@ absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& c
     if (IsAsyncBody(*computation)) continue;  // it may hold one operation and its operands
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->is_dead() || !IsZeroSizedCandidate(*instruction, effects)) continue;
+      if (IsUnderWay(instruction)) continue;
       if (!context.MayRewrite()) return changed;
       Shape shape = instruction->shape();
       if (!shape.has_layout()) shape = shape.WithDefaultLayout();

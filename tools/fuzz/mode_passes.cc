@@ -111,6 +111,8 @@ constexpr Exemption kExemptions[] = {
     // Updates of one place are summed apart from it, rounded, and added.
     {"scatter_determinism_expander", HoldsNarrowestFloats},
     {"cublas-gemm-rewriter", AsksForRoundedOperands},
+    {"operand_upcaster", MixesTypesInDots},
+    {"operand_converter", MixesTypesInDots},
     {"eigh_expander", StopsBeforeEigenvalues},
     {"spmd-partitioner", DividesNarrowSums},
     {"spmd-partitioner", DrawsOnSeveralDevices},

@@ -378,6 +378,14 @@ bool AsksForRoundedOperands(const Module& module) {
   });
 }
 
+bool MixesTypesInDots(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& dot) {
+    return dot.opcode() == Opcode::kDot &&
+           (dot.operand(0)->shape().element_type() != dot.operand(1)->shape().element_type() ||
+            dot.shape().element_type() == ElementType::kF8E8M0FNU);
+  });
+}
+
 bool DeclaresTrips(const Module& module) {
   return AnyInstruction(module, [](const Instruction& instruction) {
     if (instruction.opcode() != Opcode::kWhile) return false;

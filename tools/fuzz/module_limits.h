@@ -35,6 +35,9 @@ bool HoldsNarrowestQuotients(const Module& module);
 // A dot whose algorithm rounds its operands first. The interpreter does not, as XLA:CPU: what makes
 // the roundings explicit has other results.
 bool AsksForRoundedOperands(const Module& module);
+// A dot of operands of different types, or that yields powers of two alone: as XLA's, what gives
+// the operands one type rounds some.
+bool MixesTypesInDots(const Module& module);
 // A reduction of floats under 32 bits.
 bool ReducesNarrowFloats(const Module& module);
 // One with a tuple for its result, which rounds after each step.
