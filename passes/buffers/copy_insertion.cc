@@ -38,10 +38,9 @@ bool MayWriteOver(const Instruction& instruction, const InPlacePair& wanted) {
   });
 }
 
-bool IsReadOnly(const Value& value, const Module& module) {
+bool IsReadOnly(const Value& value, const std::vector<EntryAlias>& aliases) {
   if (value.def->IsConstant()) return true;
   if (value.def->opcode() != Opcode::kParameter || !value.def->parent()->is_entry()) return false;
-  const std::vector<EntryAlias> aliases = EntryAliases(module);
   return absl::c_none_of(aliases, [&](const EntryAlias& alias) {
     return alias.parameter == value.def && static_cast<int64_t>(alias.from) == value.leaf;
   });
@@ -59,6 +58,7 @@ class Inserter {
   Inserter(Module& module, PassContext& context, const CopyInsertionOptions& options)
       : module_(module),
         context_(context),
+        aliases_(EntryAliases(module)),
         dense_(options.dense),
         edge_limit_(EdgeLimit(options, module)) {}
 
@@ -200,7 +200,7 @@ class Inserter {
 
   void UniteEntryAliases(const Values& values, PlaceSets& sets) const {
     const Computation& entry = *module_.entry();
-    for (const EntryAlias& alias : EntryAliases(module_))
+    for (const EntryAlias& alias : aliases_)
       sets.Unite(values.Of(*alias.parameter)[alias.from], values.Of(*entry.root())[alias.to]);
   }
 
@@ -296,7 +296,7 @@ class Inserter {
     std::vector<std::pair<Instruction*, std::vector<bool>>> made;
     for (ValueId id = 0; id < values.count(); ++id) {
       const Value& value = values[id];
-      if (!value.shape.IsArray() || !IsReadOnly(value, module_) || !sets.IsShared(id)) continue;
+      if (!value.shape.IsArray() || !IsReadOnly(value, aliases_) || !sets.IsShared(id)) continue;
       auto* const def = const_cast<Instruction*>(value.def);
       if (made.empty() || made.back().first != def)
         made.emplace_back(def, std::vector<bool>(values.Of(*def).size(), false));
@@ -322,7 +322,7 @@ class Inserter {
     for (size_t i = 0; i < leaves.size(); ++i) {
       const ValueId value = leaves[i];
       if (!values[value].shape.IsArray()) continue;
-      if (is_entry && IsReadOnly(values[value], module_)) {
+      if (is_entry && IsReadOnly(values[value], aliases_)) {
         wanted[i] = true;
       } else if (!is_entry && values[values.Of(*conditional)[i]].def != conditional) {
         continue;
@@ -336,12 +336,12 @@ class Inserter {
   }
 
   bool IsAliasedResult(size_t leaf) const {
-    const std::vector<EntryAlias> aliases = EntryAliases(module_);
-    return absl::c_any_of(aliases, [leaf](const EntryAlias& alias) { return alias.to == leaf; });
+    return absl::c_any_of(aliases_, [leaf](const EntryAlias& alias) { return alias.to == leaf; });
   }
 
   Module& module_;
   PassContext& context_;
+  const std::vector<EntryAlias> aliases_;  // asked about each value
   const bool dense_;
   const int64_t edge_limit_;
   bool changed_ = false;

@@ -1,6 +1,5 @@
 #include "passes/gpu/fusion_merger.h"
 
-#include "lib/analysis/call_graph.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/in_place_update.h"
 #include "passes/gpu/fusion_candidates.h"
