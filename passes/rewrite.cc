@@ -257,9 +257,8 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
   if (replacement->id() < first_new_id) HandOverControlEdges(old, replacement);
   if (KeepsName(*old, *replacement)) old->module().MoveName(*old, replacement);
   Computation& computation = *old->parent();
-  const bool was_without = old->is_root() && old->sharding() == nullptr;
   computation.Replace(old, replacement);
-  if (was_without) DropShardingThatCallersContradict(computation);
+  if (replacement->is_root()) DropShardingThatCallersContradict(computation);
 }
 
 namespace {

@@ -239,15 +239,13 @@ def cases(build, totals, folder, modes=tuple(TABLES)):
 
 
 def sanitized(build, totals, folder):
-    """What was built with sanitizers: unit tests, and lit tests or, without hlo-opt, the golden tables of text and operations."""
+    """What was built with sanitizers: unit tests, lit tests, the golden tables of text and operations."""
     print("== unit, sanitized", flush=True)
     unit(build, totals)
-    if (build / "bin" / "hlo-opt").exists():
-        print("== lit, sanitized", flush=True)
-        lit(build, totals)
-    else:
-        print("== cases, sanitized", flush=True)
-        cases(build, totals, folder, ("text", "ops"))
+    print("== lit, sanitized", flush=True)
+    lit(build, totals)
+    print("== cases, sanitized", flush=True)
+    cases(build, totals, folder, ("text", "ops"))
 
 
 def fuzz(build, totals):

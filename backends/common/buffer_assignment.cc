@@ -332,7 +332,7 @@ class BufferAssigner {
   }
 
   void PlaceTemporaries() {
-    out_.temp_allocation_ = static_cast<int>(out_.allocations_.size());
+    const int arena = static_cast<int>(out_.allocations_.size());
     std::vector<ValueId> sets;
     std::vector<TimedBlock> blocks;
     for (ValueId value = 0; value < values_.count(); ++value) {
@@ -348,8 +348,7 @@ class BufferAssigner {
       blocks.push_back({hull.start, hull.end, At(set).bytes});
     }
     const int64_t size = PackIntervals(blocks, BufferAssignment::kAlignment);
-    for (size_t i = 0; i < sets.size(); ++i)
-      slices_[sets[i]] = {out_.temp_allocation_, blocks[i].offset, 0};
+    for (size_t i = 0; i < sets.size(); ++i) slices_[sets[i]] = {arena, blocks[i].offset, 0};
     out_.allocations_.push_back({.kind = Allocation::Kind::kTemp, .size = size});
   }
 

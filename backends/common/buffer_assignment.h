@@ -63,7 +63,6 @@ class BufferAssignment {
                                                                 const AssignmentHooks& hooks);
 
   const std::vector<Allocation>& allocations() const { return allocations_; }
-  int64_t temp_size() const { return allocations_[static_cast<size_t>(temp_allocation_)].size; }
   // Sum of all sizes: what one run needs.
   int64_t total_size() const;
 
@@ -97,7 +96,6 @@ class BufferAssignment {
     int value;
   };
   std::vector<Allocation> allocations_;
-  int temp_allocation_ = -1;
   std::vector<BufferSlice> value_slices_;
   std::optional<Values> values_;
   std::vector<BufferSlice> results_;

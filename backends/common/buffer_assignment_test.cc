@@ -57,7 +57,8 @@ TEST_CASE("values whose lives do not meet share the arena", "[common][buffers]")
   // a is read while b is written; c comes after a.
   CHECK_FALSE(chain.SliceOf("a").Overlaps(chain.SliceOf("b")));
   CHECK_FALSE(chain.SliceOf("b").Overlaps(chain.SliceOf("c")));
-  CHECK(chain.buffers->temp_size() <= 2 * 256);
+  const auto arena = static_cast<size_t>(chain.SliceOf("a").allocation);
+  CHECK(chain.buffers->allocations()[arena].size <= 2 * 256);
 }
 
 TEST_CASE("an operation may write over an operand that dies there", "[common][buffers]") {

@@ -63,7 +63,7 @@ double Durations::OfComputation(const Computation& computation) const {
 
 double Durations::Of(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
-  if (BeginsPair(opcode) || EndsPair(opcode) || opcode == Opcode::kAsyncUpdate) return 0;
+  if (YieldsUnderWay(opcode) || EndsPair(opcode)) return 0;
   if (!RunsComputations(instruction)) return SecondsOf(CostOf(instruction), rates_, rates_.lanes);
   if (opcode == Opcode::kWhile) {
     const auto times = static_cast<double>(KnownTripCount(instruction).value_or(1));

@@ -130,7 +130,6 @@ absl::StatusOr<std::unique_ptr<RegionProgram>> RegionProgram::Compile(
   }
   ASSIGN_OR_RETURN(program->results_, compiler.CompileComputation(computation, parameters));
   if (compiler.failed) return std::unique_ptr<RegionProgram>();
-  program->returns_tuple_ = computation.root()->shape().IsTuple();
   program->pointers_.resize(program->registers_.size());
 
   const auto& registers = program->registers_;

@@ -25,8 +25,6 @@ class RegionProgram {
   int parameter_count() const { return parameter_count_; }
   int result_count() const { return static_cast<int>(results_.size()); }
   ElementType result_type(int i) const { return registers_[results_[static_cast<size_t>(i)]].type; }
-  // Whether the result is a tuple (of result_count() elements).
-  bool returns_tuple() const { return returns_tuple_; }
 
   // results[k][i] for i < lanes <= kLanes. A result may lie over a parameter: results are written
   // last.
@@ -62,7 +60,6 @@ class RegionProgram {
   std::vector<Register> registers_;
   std::vector<Step> steps_;
   std::vector<int> results_;
-  bool returns_tuple_ = false;
   std::optional<Opcode> simple_binary_;
   std::optional<int> forwarded_;
   std::optional<SimpleCompare> simple_compare_;

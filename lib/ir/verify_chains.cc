@@ -68,8 +68,7 @@ class ChainCheck {
  public:
   void Run(const Module& module, Findings& findings) {
     for (const Instruction* instruction : AllInstructions(module)) {
-      const bool continues = instruction->opcode() == Opcode::kAsyncUpdate;
-      if (BeginsPair(instruction->opcode()) || continues) Add({instruction, {}}, *instruction);
+      if (YieldsUnderWay(instruction->opcode())) Add({instruction, {}}, *instruction);
     }
     for (size_t i = 0; i < chains_.size(); ++i) {
       Follow(i);

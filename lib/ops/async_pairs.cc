@@ -41,4 +41,6 @@ bool EndsPair(Opcode opcode) {
   return opcode == Opcode::kAsyncDone || (pair != nullptr && pair->done == opcode);
 }
 
+bool YieldsUnderWay(Opcode opcode) { return opcode == Opcode::kAsyncUpdate || BeginsPair(opcode); }
+
 }  // namespace hlo

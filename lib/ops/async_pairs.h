@@ -21,5 +21,7 @@ const AsyncPair* AsyncPairOf(Opcode opcode);
 // Whether it is the start, or the done, of such a pair; async-start and async-done are, too.
 bool BeginsPair(Opcode opcode);
 bool EndsPair(Opcode opcode);
+// Whether what it yields is under way, until its done, its one reader, ends it.
+bool YieldsUnderWay(Opcode opcode);
 
 }  // namespace hlo

@@ -44,19 +44,15 @@ std::vector<Instruction*> CopiesOf(const LeafCopies& copies) {
   return list;
 }
 
-bool IsStart(const Instruction& value) {
-  return value.opcode() == Opcode::kAsyncUpdate || BeginsPair(value.opcode());
-}
-
 // What a start holds until its done is not to be copied in between.
 void LeaveStarts(const Instruction& state, std::vector<bool>& wanted) {
-  if (IsStart(state)) wanted.assign(wanted.size(), false);
+  if (YieldsUnderWay(state.opcode())) wanted.assign(wanted.size(), false);
   if (state.opcode() != Opcode::kTuple) return;
   size_t leaf = 0;
   for (const Instruction* operand : state.operands()) {
     const auto end = leaf + static_cast<size_t>(LeafCount(operand->shape()));
     for (; leaf < end; ++leaf) {
-      if (IsStart(*operand)) wanted[leaf] = false;
+      if (YieldsUnderWay(operand->opcode())) wanted[leaf] = false;
     }
   }
 }
@@ -110,7 +106,7 @@ Instruction* CopyAdder::Rebuild(Instruction* value, bool may_reuse, const std::v
                                wanted.begin() + static_cast<int64_t>(end),
                                true) != wanted.begin() + static_cast<int64_t>(end);
     // What is under way has one reader, its done.
-    if (any && !IsStart(*ThroughTuples(value)))
+    if (any && !YieldsUnderWay(ThroughTuples(value)->opcode()))
       return RebuildTuple(value, may_reuse, wanted, copies);
     copies.by_leaf.resize(end, nullptr);
     return value;

@@ -10,8 +10,10 @@ bool AllReduceContiguous::Matches(const Instruction& reduce) const {
     return false;
   const ElementType type = reduce.operand(0)->shape().element_type();
   for (int i = 0; i < reduce.operand_count(); ++i) {
-    if (reduce.operand(i)->shape().element_type() != type ||
-        reduce.shape().element(i).element_type() != type)
+    // In one layout, too: its elements are taken as they lie, and put where they lay.
+    const Shape operand = reduce.operand(i)->shape().WithMissingLayoutsFilled();
+    if (operand.element_type() != type ||
+        operand != reduce.shape().element(i).WithMissingLayoutsFilled())
       return false;
   }
   return true;

@@ -154,9 +154,7 @@ class LoopSimplifier {
   // Whether element `i` is what an asynchronous operation or a transfer started: its end wants it
   // as it came.
   bool CarriesAsyncChain(int64_t i) const {
-    const auto starts = [](const Instruction* value) {
-      return BeginsPair(value->opcode()) || value->opcode() == Opcode::kAsyncUpdate;
-    };
+    const auto starts = [](const Instruction* value) { return YieldsUnderWay(value->opcode()); };
     const auto ends = [](const Instruction* value) {
       return EndsPair(value->opcode()) || value->opcode() == Opcode::kAsyncUpdate;
     };

@@ -16,8 +16,9 @@ namespace {
 constexpr int64_t kWorkspace = 4 << 20, kWorkspaceOfHopper = 32 << 20;
 constexpr CudaCapability kHopper = {9, 0};
 
-Instruction* MakeGemm(const Instruction& dot, Instruction* lhs, Instruction* rhs, Shape shape,
-                      DotAttrs attrs, Rewriter& b, GemmEdits& edits) {
+Instruction* MakeGemm(Instruction& dot, Rewriter& b, GemmEdits& edits) {
+  Instruction *lhs = dot.operand(0), *rhs = dot.operand(1);
+  DotAttrs attrs = dot.attrs<DotAttrs>();
   if (attrs.algorithm == DotAlgorithm::kBF16BF16F32) {
     lhs = b.Convert(lhs, ElementType::kBF16);
     rhs = b.Convert(rhs, ElementType::kBF16);
@@ -30,7 +31,7 @@ Instruction* MakeGemm(const Instruction& dot, Instruction* lhs, Instruction* rhs
   const std::string_view name = lt                             ? "cublas-lt-matmul"
                                 : attrs.lhs_batch_dims.empty() ? "cublas-gemm"
                                                                : "cublas-batch-gemm";
-  Instruction* const gemm = edits.computation.Add(Opcode::kCustomCall, shape, {lhs, rhs},
+  Instruction* const gemm = edits.computation.Add(Opcode::kCustomCall, dot.shape(), {lhs, rhs},
                                                   AttrsPtr::Make(std::move(call)), {}, name);
   gemm->set_metadata(dot.metadata());
   gemm->set_loc(dot.loc());
@@ -38,34 +39,44 @@ Instruction* MakeGemm(const Instruction& dot, Instruction* lhs, Instruction* rhs
   return gemm;
 }
 
+// `dot`, or what takes its place with its two batch dimensions as one.
+absl::StatusOr<Instruction*> WithOneBatch(Instruction* dot, GemmEdits& edits) {
+  if (MatrixProductOf(*dot).batch_dims != 2 || !edits.context.MayRewrite()) return dot;
+  Rewriter b(&edits.computation, edits.context, dot);
+  const uint32_t first_new = dot->module().id_limit();
+  const MergedProduct merged = WithMergedBatches(*dot, b);
+  Instruction* const with =
+      edits.computation.AddClone(*dot, merged.shape, {merged.lhs, merged.rhs});
+  with->SetAttrs(merged.attrs);
+  Instruction* const value = b.Reshape(with, dot->shape().dims());
+  RETURN_IF_ERROR(b.status());
+  edits.Replace(dot, value, first_new, "a product with one batch dimension");
+  return with;
+}
+
 absl::Status RewriteDot(Instruction* dot, GemmEdits& edits) {
-  if (!edits.context.Allowed(*dot, IsLibraryProduct(*dot, /*allow_vectors=*/true)))
+  const bool of_f8 = edits.options.dtype == "fp8";
+  if (!edits.context.Allowed(*dot, of_f8 ? IsMatrixProduct(*dot, /*allow_vectors=*/true)
+                                         : IsLibraryProduct(*dot, /*allow_vectors=*/true)))
     return absl::OkStatus();
+  ASSIGN_OR_RETURN(dot, WithOneBatch(dot, edits));
   if (edits.IsSmall(*dot)) {
     edits.context.Missed(*dot, "it is too small for a library");
     return absl::OkStatus();
   }
+  if (of_f8) return RewriteF8Dot(dot, edits);
   if (!edits.context.MayRewrite()) return absl::OkStatus();
   Rewriter b(&edits.computation, edits.context, dot);
   const uint32_t first_new = dot->module().id_limit();
-  Instruction* value = nullptr;
-  if (MatrixProductOf(*dot).batch_dims == 2) {
-    const MergedProduct merged = WithMergedBatches(*dot, b);
-    value = b.Reshape(MakeGemm(*dot, merged.lhs, merged.rhs, merged.shape, merged.attrs, b, edits),
-                      dot->shape().dims());
-  } else {
-    value = MakeGemm(*dot, dot->operand(0), dot->operand(1), dot->shape(), dot->attrs<DotAttrs>(),
-                     b, edits);
-  }
+  Instruction* const gemm = MakeGemm(*dot, b, edits);
   RETURN_IF_ERROR(b.status());
-  edits.Replace(dot, value, first_new, "a library call");
+  edits.Replace(dot, gemm, first_new, "a library call");
   return absl::OkStatus();
 }
 
 absl::Status Rewrite(Instruction* x, GemmEdits& edits) {
   const Opcode opcode = x->opcode();
-  if (opcode == Opcode::kDot)
-    return edits.options.dtype == "fp8" ? RewriteF8Dot(x, edits) : RewriteDot(x, edits);
+  if (opcode == Opcode::kDot) return RewriteDot(x, edits);
   if (opcode != Opcode::kConvert && IsMixed(*x)) return absl::OkStatus();
   if (opcode == Opcode::kMultiply) {
     if (Instruction* const value = GeluOf(*x); value != nullptr) {

@@ -13,20 +13,20 @@
 // tanh (GELU, and GELU_AUX where others read the product as well). What is added to a bitcast of
 // the product, or to its first rows and columns, is bitcast or padded; a constant vector that only
 // reshapes, transposes and bitcasts of its broadcast follow is written out. The functions are also
-// taken of bitcasts and slices. With `allow_excess_precision`, what is added to a product converted
-// to a wider type, at the end of a computation, makes the call yield that type, which is not
-// rounded in between (XLA does so by default; it moves results by the rounding of the narrow type).
+// taken of bitcasts and slices. What is added to a product converted to a wider type, at the end
+// of a computation, makes the call yield that type, which is not rounded in between; this moves
+// results by the rounding of the narrow type, so `allow_excess_precision=false` leaves it alone.
 //
 // Batch dimensions: one, or more than two, may lie anywhere but last and stay as they are; two
-// become one, which transposes put side by side where they are not.
+// become one, which transposes put side by side where they are not, whether or not a call follows.
 //
 // Options: `enable_cublaslt`: `__cublas$lt$matmul`, but for more than 65,535 batches, or before 8.0
 // more than 4,194,240 columns of c64; else `__cublas$gemm`, which has alpha alone, and beta only in
 // place. `gemm_rewrite_size_threshold`: smaller products, (free dimensions of both
-// sides)·(contracted dimension), stay dots of loops. `bias_mode`: `bias`, or `no_bias`, with which
+// sides)·(contracted dimension), stay dots of loops where those compute by the algorithm. `bias_mode`: `bias`, or `no_bias`, with which
 // nothing is added. `compute_capability`: how much memory the library works in, and whether it
-// multiplies f8 (from 8.9). `dtype`: `non_fp8`, or `fp8`, with which only products of f8 become
-// calls, `__cublas$lt$matmul$f8`:
+// multiplies f8 (from 8.9). `toolkit_version`: f8 from CUDA 12.0 on, GELU of it from 12.4. `dtype`:
+// `non_fp8`, or `fp8`, with which only products of f8 become calls, `__cublas$lt$matmul$f8`:
 //
 //   dot(multiply(convert(f8[…] x), broadcast(s)), multiply(convert(f8[…] y), broadcast(t)))
 //     =>   custom-call(x, y, s, t)
@@ -48,8 +48,8 @@
 
 #include <string>
 
+#include "passes/gpu/dnn_version.h"
 #include "passes/pass.h"
-#include "passes/util/cuda_capability.h"
 #include "passes/util/option_ranges.h"
 #include "passes/util/option_words.h"
 
@@ -58,13 +58,14 @@ namespace hlo {
 struct CublasGemmRewriterOptions {
   bool enable_cublaslt = true;
   IntIn<0> gemm_rewrite_size_threshold = {100};
-  bool allow_excess_precision = false;
+  bool allow_excess_precision = true;
   OneOf<"bias", "no_bias"> bias_mode;
   CudaCapability compute_capability;
+  DnnVersion toolkit_version = {12, 4, 0};
   OneOf<"non_fp8", "fp8"> dtype;
 
   HLO_OPTIONS(CublasGemmRewriterOptions, enable_cublaslt, gemm_rewrite_size_threshold,
-              allow_excess_precision, bias_mode, compute_capability, dtype)
+              allow_excess_precision, bias_mode, compute_capability, toolkit_version, dtype)
 };
 
 class CublasGemmRewriter final : public WithOptions<Pass, CublasGemmRewriterOptions> {

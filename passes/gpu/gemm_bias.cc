@@ -41,7 +41,8 @@ Instruction* F8Vector(const Instruction& gemm, Instruction* vector, const GemmCa
   return is_known ? vector->operand(0) : nullptr;
 }
 
-// The vector of an addend that is one for each element of the minor dimension, or null.
+// The vector of an addend that is one for each element of the minor dimension, or null; a scalar
+// where the right side is a vector, which has one column.
 Instruction* BiasVector(const ProductView& product, const Instruction& addend,
                         const GemmCallConfig& config) {
   const Instruction& gemm = *product.gemm();
@@ -51,10 +52,11 @@ Instruction* BiasVector(const ProductView& product, const Instruction& addend,
   const int64_t minor = shape.layout().minor_to_major[0];
   const DimVec& dims = addend.attrs<BroadcastAttrs>().dimensions;
   Instruction* const vector = addend.operand(0);
-  const bool is_along_minor = dims.size() == 1 && dims[0] == minor && HasFreeRhs(gemm, config);
+  const bool is_along_minor =
+      HasFreeRhs(gemm, config) ? dims.size() == 1 && dims[0] == minor : dims.empty();
   // A bitcast or slice must leave the dimension as it is.
   const bool keeps_minor =
-      product.is_whole() ||
+      product.is_whole() || dims.empty() ||
       (minor == shape.rank() - 1 && shape.layout().IsRowMajor() && whole.layout().IsRowMajor() &&
        product.KeepsMinor(vector->shape().dim(0)));
   if (!is_along_minor || !keeps_minor || !IsEpilogueType(whole.element_type())) return nullptr;
@@ -97,7 +99,8 @@ absl::StatusOr<bool> AddToProduct(Instruction* add, const ProductView& product, 
     config.config.epilogue = GemmEpilogue::kBias;
     const Shape whole = gemm.shape().WithMissingLayoutsFilled();
     const auto minor = static_cast<int>(whole.layout().minor_to_major[0]);
-    Instruction* const bias = PaddedVector(vector, whole.dim(minor), b);
+    Instruction* const bias =
+        vector->shape().rank() == 0 ? vector : PaddedVector(vector, whole.dim(minor), b);
     edits.Replace(add, product.Of(WithOperand(gemm, gemm.operand_count(), bias, config, edits), b),
                   first_new, "a bias vector");
     return true;

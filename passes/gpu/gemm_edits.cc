@@ -1,5 +1,6 @@
 #include "passes/gpu/gemm_edits.h"
 
+#include "lib/support/contains.h"
 #include "passes/gpu/matrix_products.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/origins.h"
@@ -7,9 +8,14 @@
 namespace hlo {
 namespace {
 
-bool IsLoopType(const Instruction& dot) {
-  const ElementType type = dot.shape().element_type();
-  return type == ElementType::kF16 || type == ElementType::kF32 || type == ElementType::kBF16;
+constexpr ElementType kLoopTypes[] = {ElementType::kF16, ElementType::kF32, ElementType::kBF16};
+constexpr DotAlgorithm kLoopAlgorithms[] = {DotAlgorithm::kUnset, DotAlgorithm::kF32F32F32,
+                                            DotAlgorithm::kBF16BF16F32};
+
+// Whether a loop computes it.
+bool IsLoopProduct(const Instruction& dot) {
+  return Contains(kLoopTypes, dot.shape().element_type()) &&
+         Contains(kLoopAlgorithms, dot.attrs<DotAttrs>().algorithm);
 }
 
 int64_t Stride(Shape shape, size_t batch_dims) { return Product(shape.dims().subspan(batch_dims)); }
@@ -26,7 +32,7 @@ void GemmEdits::Replace(Instruction* old, Instruction* with, uint32_t first_new,
 }
 
 bool GemmEdits::IsSmall(const Instruction& dot) const {
-  return MatrixProductOf(dot).size() < options.gemm_rewrite_size_threshold && IsLoopType(dot);
+  return MatrixProductOf(dot).size() < options.gemm_rewrite_size_threshold && IsLoopProduct(dot);
 }
 
 bool IsMixed(const Instruction& x) {

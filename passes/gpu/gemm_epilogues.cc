@@ -7,6 +7,12 @@
 #include "passes/util/origins.h"
 
 namespace hlo {
+namespace {
+
+// The first CUDA whose library applies gelu to every product of f8.
+constexpr DnnVersion kFirstToolkitForF8 = {12, 4, 0};
+
+}  // namespace
 
 absl::StatusOr<bool> TakeFactor(Instruction* multiply, GemmEdits& edits) {
   Instruction *gemm, *factor;
@@ -64,6 +70,8 @@ absl::Status TakeGelu(Instruction* multiply, Instruction* value, const ProductEl
     may = No("`{}` has the epilogue {}", gemm->name(), Text(epilogue));
   if (!IsLtGemm(*gemm) || IsNarrowGemm(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
     may = No("the library has no gelu of it");
+  if (IsF8Gemm(*gemm) && edits.options.toolkit_version < kFirstToolkitForF8)
+    may = No("gelu of f8 needs CUDA 12.4");
   if (elements.has_control_edges() || multiply->has_control_edges())
     may = No("it has control edges");
   if (!edits.context.Allowed(*multiply, may) || !edits.context.MayRewrite())

@@ -11,6 +11,7 @@ namespace {
 
 // The first that multiplies f8, and the first that takes matrices of them as they lie.
 constexpr CudaCapability kAda = {8, 9}, kBlackwell = {10, 0};
+constexpr DnnVersion kFirstToolkit = {12, 0, 0};
 
 // Of f8 that f16 holds: f8e8m0fnu goes up to 2^127.
 bool IsSmallF8(const Instruction& x) {
@@ -22,8 +23,8 @@ bool IsSmallF8(const Instruction& x) {
 // bf16 where that is the result, which the library does not make of f16
 absl::Status InF16(Instruction* dot, GemmEdits& edits) {
   const ElementType type = dot->shape().element_type();
-  if (dot->operand_count() != 2 || !IsFloat(type) || type == ElementType::kF8E8M0FNU ||
-      !IsSmallF8(*dot->operand(0)) || !IsSmallF8(*dot->operand(1)) || !edits.context.MayRewrite())
+  if (!IsFloat(type) || type == ElementType::kF8E8M0FNU || !IsSmallF8(*dot->operand(0)) ||
+      !IsSmallF8(*dot->operand(1)) || !edits.context.MayRewrite())
     return absl::OkStatus();
   const ElementType wide = type == ElementType::kBF16 ? ElementType::kBF16 : ElementType::kF16;
   Rewriter b(&edits.computation, edits.context, dot);
@@ -70,9 +71,9 @@ absl::Status Narrow(Instruction* convert, Instruction* gemm, const F8End& end,
     return absl::OkStatus();
   }
   edits.with_aux.push_back(with);
-  Instruction* largest = b.GetTupleElement(with, 1);
-  if (end.largest->shape().element_type() != ElementType::kF32)
-    largest = b.Convert(largest, end.largest->shape().element_type());
+  // Always converted, as XLA does; algsimp takes away what changes nothing.
+  Instruction* const largest =
+      b.OpWithShape(Opcode::kConvert, end.largest->shape(), {b.GetTupleElement(with, 1)});
   edits.Replace(end.largest, largest, first_new, "the largest magnitude");
   edits.Replace(convert, b.GetTupleElement(with, 0), first_new, "a result of f8");
   return b.status();
@@ -84,12 +85,12 @@ absl::Status RewriteF8Dot(Instruction* dot, GemmEdits& edits) {
   const std::optional<F8Operand> lhs = FindF8Operand(dot->operand(0));
   const std::optional<F8Operand> rhs = FindF8Operand(dot->operand(1));
   Decision may = Yes();
-  if (dot->operand_count() != 2 || !lhs || !rhs) may = No("its operands are not made of f8");
+  if (!lhs || !rhs) may = No("its operands are not made of f8");
   if (may) may = IsF8Product(*dot, *lhs, *rhs);
-  if (may && edits.options.compute_capability < kAda)
+  if (may &&
+      (edits.options.compute_capability < kAda || edits.options.toolkit_version < kFirstToolkit))
     may = No("the library multiplies no f8 there");
   if (may) may = FitsLt(*dot, edits.options.compute_capability);
-  if (may && edits.IsSmall(*dot)) may = No("it is too small for a library");
   if (!edits.context.Allowed(*dot, may)) return InF16(dot, edits);
   if (!edits.context.MayRewrite()) return absl::OkStatus();
   Rewriter b(&edits.computation, edits.context, dot);

@@ -82,10 +82,11 @@ Instruction* LargestMagnitude(Instruction* x, Rewriter& b) {
                   ScalarComputation(b.module(), Opcode::kMaximum, type));
 }
 
-// Along what lies side by side in the result.
+// Along what lies side by side in the result; a scalar for all of it.
 absl::StatusOr<Instruction*> BiasEverywhere(const Instruction& call, Instruction* bias,
                                             Shape result, Rewriter& b) {
   const Shape shape = result.WithMissingLayoutsFilled();
+  if (bias->shape().rank() == 0) return b.Broadcast(bias, shape.dims(), {});
   const int64_t dim = shape.layout().minor_to_major[0];
   if (bias->shape().rank() != 1 || bias->shape().dim(0) != shape.dim(static_cast<int>(dim)))
     return Error(call.loc(), "the bias of `{}`, `{}`, is no vector of dimension {} of `{}`",

@@ -56,7 +56,7 @@ MatrixProduct MatrixProductOf(const Instruction& dot) {
   return product;
 }
 
-Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors) {
+Decision IsMatrixProduct(const Instruction& dot, bool allow_vectors) {
   const auto& attrs = dot.attrs<DotAttrs>();
   if (dot.operand_count() != 2) return No("it has {} operands", dot.operand_count());
   if (Decision lhs = IsMatrix(*dot.operand(0), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
@@ -67,13 +67,18 @@ Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors) {
     return rhs;
   const MatrixProduct product = MatrixProductOf(dot);
   const int matrices = (product.rows != 1 ? 1 : 0) + (product.columns != 1 ? 1 : 0);
-  if (matrices < (allow_vectors ? 1 : 2)) return No("it is no product of matrices");
+  const bool may_be_vector = allow_vectors && dot.shape().element_type() != kC128;
+  return matrices < (may_be_vector ? 1 : 2) ? No("it is no product of matrices") : Yes();
+}
+
+Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors) {
+  if (Decision may = IsMatrixProduct(dot, allow_vectors); !may) return may;
+  const auto& attrs = dot.attrs<DotAttrs>();
   const ElementType type = dot.shape().element_type();
   const ElementType lhs = dot.operand(0)->shape().element_type();
   const ElementType rhs = dot.operand(1)->shape().element_type();
   if (IsFloat(lhs) && BitWidth(lhs) <= 8) return No("products of f8 need dtype=fp8");
   if (IsInteger(lhs) && lhs != kS8) return No("integers other than s8 are multiplied");
-  if (type == kC128 && matrices < 2) return No("it is no product of matrices");
   const bool in_bf16 = attrs.algorithm == DotAlgorithm::kBF16BF16F32 && IsFloat(lhs) && lhs == rhs;
   if (!(in_bf16 ? IsProductType(kBF16, kBF16, type) : IsProductType(lhs, rhs, type)))
     return No("the library has no products of {} and {} that are {}", Text(lhs), Text(rhs),

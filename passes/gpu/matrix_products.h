@@ -18,6 +18,9 @@ struct MatrixProduct {
 };
 MatrixProduct MatrixProductOf(const Instruction& dot);
 
+// Whether both sides are matrices, or one a vector with `allow_vectors`, in each batch, and their
+// dimensions lie as the library takes them.
+Decision IsMatrixProduct(const Instruction& dot, bool allow_vectors);
 // Whether cuBLAS computes it; without `allow_vectors` both sides are matrices.
 Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors);
 // Whether there are products of these types at all: cuBLAS and cublasLt have one table.

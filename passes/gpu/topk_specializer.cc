@@ -11,9 +11,7 @@ constexpr int64_t kMostWanted = 16, kShortestRow = 1024;
 }  // namespace
 
 bool TopkSpecializer::Matches(const Instruction& topk) const {
-  if (!IsTopk(topk) || !TakesLargest(topk) ||
-      topk.backend_config().find("is_stable = true") != std::string_view::npos)
-    return false;
+  if (!IsTopk(topk) || !TakesLargest(topk)) return false;
   const Shape x = topk.operand(0)->shape(), values = topk.shape().element(0);
   const ElementType type = x.element_type();
   return (type == ElementType::kF32 || type == ElementType::kBF16) &&

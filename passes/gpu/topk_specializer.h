@@ -6,8 +6,8 @@
 //
 // Requires: nothing.  Ensures: such calls of f32 and bf16, of rank 1 and 2, with rows of at least
 // 1024 elements of which at most 16 are wanted, are calls of the kernel.
-// Leaves alone: other sizes and types, calls that ask for the smallest elements or for equal
-// elements in order, which the kernel does not give.
+// Leaves alone: other sizes and types, calls that ask for the smallest elements. Equal elements
+// stand in order, as some calls ask for.
 #pragma once
 
 #include "passes/expander.h"

@@ -26,8 +26,9 @@ bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) 
 }
 
 // What tuples hand on until its done reads it.
-bool IsUnderWay(Instruction* value) {
-  return value->opcode() == Opcode::kGetTupleElement && BeginsPair(ThroughTuples(value)->opcode());
+bool IsHandedOnUnderWay(Instruction* value) {
+  return value->opcode() == Opcode::kGetTupleElement &&
+         YieldsUnderWay(ThroughTuples(value)->opcode());
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& c
     if (IsAsyncBody(*computation)) continue;  // it may hold one operation and its operands
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->is_dead() || !IsZeroSizedCandidate(*instruction, effects)) continue;
-      if (IsUnderWay(instruction)) continue;
+      if (IsHandedOnUnderWay(instruction)) continue;
       if (!context.MayRewrite()) return changed;
       Shape shape = instruction->shape();
       if (!shape.has_layout()) shape = shape.WithDefaultLayout();

@@ -183,7 +183,7 @@ absl::Status Partitioner::Visit(Instruction& old) {
     for (const Placement* leaf : parts_.at(operand).leaves) see(leaf);
   }
   // The steps of an asynchronous operation read each other, and nothing in between.
-  const bool is_step = BeginsPair(old.opcode()) || old.opcode() == Opcode::kAsyncUpdate;
+  const bool is_step = YieldsUnderWay(old.opcode());
   if (old.sharding() != nullptr && !is_step) {
     ASSIGN_OR_RETURN(wanted_, module_.PlacementsOf(*old.sharding(), old.shape(), old));
     for (const Placement* leaf : wanted_) see(leaf);

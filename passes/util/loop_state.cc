@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "absl/algorithm/container.h"
-#include "lib/ops/opcode_set.h"
+#include "lib/ops/async_pairs.h"
 #include "lib/support/check.h"
 #include "lib/types/shape_limits.h"
 #include "passes/rewrite.h"
@@ -132,9 +132,7 @@ std::string ConfigOfNewState(std::string_view config, absl::Span<const Shape> ol
 
 // What is under way, or a buffer: its reader may be a tuple, which several read.
 static bool HasOneReader(const Instruction& value) {
-  constexpr OpcodeSet kUnderWay = {Opcode::kSend, Opcode::kRecv, Opcode::kAsyncUpdate};
-  return HasTrait(value.opcode(), kAsyncStart) || kUnderWay.Has(value.opcode()) ||
-         HasBuffer(value.shape());
+  return YieldsUnderWay(value.opcode()) || HasBuffer(value.shape());
 }
 
 Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i) {

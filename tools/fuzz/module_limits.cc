@@ -11,14 +11,17 @@
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "lib/analysis/trip_count.h"
+#include "lib/eval/region.h"
 #include "lib/ir/any_instruction.h"
 #include "lib/ir/custom_call.h"
+#include "lib/ops/async_pairs.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_groups.h"
 #include "lib/ops/shape_rules.h"
 #include "lib/types/element_type.h"
 #include "lib/types/shape_util.h"
 #include "passes/control_flow/loop_knowledge.h"
+#include "passes/util/holds_every.h"
 
 namespace hlo {
 namespace {
@@ -296,11 +299,6 @@ bool DeclaresSizes(const Module& module) {
 
 namespace {
 
-bool IsUnderWay(const Instruction& value) {
-  constexpr OpcodeSet kOthers = {Opcode::kSend, Opcode::kRecv, Opcode::kAsyncUpdate};
-  return HasTrait(value.opcode(), kAsyncStart) || kOthers.Has(value.opcode());
-}
-
 // How many read element i of a tuple.
 int ReadersOf(const Instruction& tuple, int i) {
   int readers = 0;
@@ -319,7 +317,7 @@ bool MislaysWhatIsUnderWay(const Module& module) {
     const Instruction& result = *loop.while_body()->root();
     if (result.opcode() != Opcode::kTuple) return false;
     for (int i = 0; i < result.operand_count(); ++i) {
-      if (!IsUnderWay(*result.operand(i))) continue;
+      if (!YieldsUnderWay(result.operand(i)->opcode())) continue;
       const bool ends_once = loop.is_root() || ReadersOf(loop, i) == 1;
       if (!ends_once || ReadersOf(*loop.while_body()->parameter(0), i) != 1 ||
           loop.operand(0)->use_count() != 1)
@@ -380,9 +378,49 @@ bool AsksForRoundedOperands(const Module& module) {
 
 bool MixesTypesInDots(const Module& module) {
   return AnyInstruction(module, [](const Instruction& dot) {
-    return dot.opcode() == Opcode::kDot &&
-           (dot.operand(0)->shape().element_type() != dot.operand(1)->shape().element_type() ||
-            dot.shape().element_type() == ElementType::kF8E8M0FNU);
+    if (dot.opcode() != Opcode::kDot) return false;
+    const ElementType type = dot.shape().element_type();
+    const ElementType lhs = dot.operand(0)->shape().element_type();
+    return lhs != dot.operand(1)->shape().element_type() || type == ElementType::kF8E8M0FNU ||
+           (BitWidth(lhs) <= 8 && BitWidth(type) <= 8 && !HoldsEvery(type, lhs));
+  });
+}
+
+namespace {
+
+// Whether it puts each of two elements, both 0 or 1 or one of each, before the other.
+bool IsNoOrder(const Computation& comparator) {
+  const auto program = RegionProgram::Compile(comparator);
+  if (!program.ok() || *program == nullptr) return false;
+  const auto comes_first = [&](const int(&values)[2]) {
+    std::vector<Literal> literals;
+    std::vector<const uint8_t*> arguments;
+    for (int i = 0; i < comparator.parameter_count(); ++i) {
+      literals.push_back(Literal::Filled(comparator.parameter(i)->shape(), values[i % 2]));
+      arguments.push_back(literals.back().data());
+    }
+    uint8_t result = 0;
+    uint8_t* const results[] = {&result};
+    (*program)->Run(arguments.data(), results, 1);
+    return result != 0;
+  };
+  return comes_first({0, 0}) || comes_first({1, 1}) || (comes_first({0, 1}) && comes_first({1, 0}));
+}
+
+}  // namespace
+
+bool SortsByNoOrder(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& sort) {
+    return sort.opcode() == Opcode::kSort && IsNoOrder(*sort.to_apply());
+  });
+}
+
+bool ConvolvesToS8(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& call) {
+    return call.opcode() == Opcode::kCustomCall && call.shape().IsTuple() &&
+           call.attrs<CustomCallAttrs>().custom_call_target.starts_with("__cudnn$conv") &&
+           call.shape().element_count_of_tuple() > 0 && call.shape().element(0).IsArray() &&
+           call.shape().element(0).element_type() == ElementType::kS8;
   });
 }
 

@@ -35,9 +35,13 @@ bool HoldsNarrowestQuotients(const Module& module);
 // A dot whose algorithm rounds its operands first. The interpreter does not, as XLA:CPU: what makes
 // the roundings explicit has other results.
 bool AsksForRoundedOperands(const Module& module);
-// A dot of operands of different types, or that yields powers of two alone: as XLA's, what gives
-// the operands one type rounds some.
+// A dot of operands of different types, or that yields powers of two alone, or f8 that does not
+// hold its operands: as XLA's, what gives them one type rounds some.
 bool MixesTypesInDots(const Module& module);
+// A sort by what is no order, in which it matters what is compared with what.
+bool SortsByNoOrder(const Module& module);
+// A library's convolution yields s8: as XLA's, one that yields the next type does not clamp.
+bool ConvolvesToS8(const Module& module);
 // A reduction of floats under 32 bits.
 bool ReducesNarrowFloats(const Module& module);
 // One with a tuple for its result, which rounds after each step.

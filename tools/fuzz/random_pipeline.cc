@@ -22,9 +22,10 @@ constexpr std::string_view kOtherResults[] = {
 
 // Options without which a pass has other results than the interpreter, for them always given.
 struct Given {
-  std::string_view pass, options;
+  std::string_view pass, option;
 };
-constexpr Given kGiven[] = {{"rng-bit-generator-expander", "{default_algorithm=philox}"}};
+constexpr Given kGiven[] = {{"rng-bit-generator-expander", "default_algorithm=philox"},
+                            {"cublas-gemm-rewriter", "allow_excess_precision=false"}};
 
 // What an option may be; empty: no value comes to mind, it keeps its default.
 std::vector<std::string> ValuesOf(const OptionInfo& option) {
@@ -44,12 +45,13 @@ bool Takes(const PassInfo& pass, const OptionInfo& option, const std::string& va
 
 // `{a=1,b=true}`, or nothing.
 std::string RandomOptions(const PassInfo& pass, FuzzRandom& random) {
-  for (const Given& given : kGiven) {
-    if (given.pass == pass.name) return std::string(given.options);
-  }
   std::string text;
-  if (random.OneIn(3)) return text;
-  for (const OptionInfo& option : pass.options()) {
+  for (const Given& given : kGiven) {
+    if (given.pass == pass.name) text = given.option;
+  }
+  const std::vector<OptionInfo> options =
+      random.OneIn(3) ? std::vector<OptionInfo>() : pass.options();
+  for (const OptionInfo& option : options) {
     const std::vector<std::string> values = ValuesOf(option);
     if (values.empty() || random.OneIn(2)) continue;
     const std::string& value = random.Pick(values);

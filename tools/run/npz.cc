@@ -148,7 +148,7 @@ absl::StatusOr<std::vector<NpzMember>> ReadNpz(std::string_view text) {
 absl::StatusOr<std::string> NpzText(const std::vector<NpzMember>& members) {
   std::string text, directory;
   const auto put = [](std::string& out, uint64_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+    for (; bytes > 0; --bytes, value >>= 8) out += static_cast<char>(value & 0xFF);
   };
   for (const NpzMember& member : members) {
     const std::string name = member.name + ".npy";
