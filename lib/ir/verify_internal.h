@@ -107,6 +107,8 @@ using OpcodeRule = void (*)(const VerifyContext& context, const Instruction& ins
 void VerifyLayouts(const VerifyContext& context, const Instruction& instruction);
 // verify_sharding.cc
 void VerifySharding(const VerifyContext& context, const Instruction& instruction);
+// The devices on both sides of a domain, which what is around it takes over.
+void VerifyDomain(const VerifyContext& context, const Instruction& instruction);
 void VerifyOrigin(const VerifyContext& context, const Instruction& instruction);
 // verify_control.cc
 void VerifyFusion(const VerifyContext& context, const Instruction& fusion);

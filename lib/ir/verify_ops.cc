@@ -99,6 +99,7 @@ struct RuleRow {
 };
 constexpr RuleRow kRuleRows[] = {
     {Opcode::kFusion, VerifyFusion},
+    {Opcode::kDomain, VerifyDomain},
     {Opcode::kCall, VerifyCall},
     {Opcode::kCustomCall, VerifyCustomCall},
     {Opcode::kWhile, VerifyWhile},

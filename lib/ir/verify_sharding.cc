@@ -124,6 +124,18 @@ void VerifySharding(const VerifyContext& context, const Instruction& instruction
     CheckLeaf(context, instruction, leaves[i], sharding.leaves[i]);
 }
 
+void VerifyDomain(const VerifyContext& context, const Instruction& instruction) {
+  const DomainConfig& domain = instruction.attrs<DomainAttrs>().domain;
+  for (const Sharding* side : {&domain.entry, &domain.exit}) {
+    for (const Sharding::Leaf& leaf : side->leaves) {
+      const auto* tiled = std::get_if<TiledSharding>(&leaf);
+      if (tiled != nullptr && tiled->kind == TiledSharding::Kind::kMaximal &&
+          !CheckDevice(context, instruction, tiled->maximal_device, KnownPartitions(context)))
+        return;
+    }
+  }
+}
+
 void VerifyOrigin(const VerifyContext& context, const Instruction& instruction) {
   const OriginalValue& origin = *instruction.extras()->origin;
   if (HasFormOf(instruction.shape(), origin)) return;

@@ -340,7 +340,7 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
   Instruction* count = rewriter.Constant(Literal::Scalar(x->shape().element_type(), added));
   Instruction* sum = rewriter.Multiply(x, BroadcastLike(rewriter, count, x));
   if (!IsIdentityOf(*opcode, *reduce->operand(1)))
-    sum = rewriter.Add(sum, BroadcastLike(rewriter, reduce->operand(1), sum));
+    sum = rewriter.Add(BroadcastLike(rewriter, reduce->operand(1), sum), sum);
   if (SameDimensions(x->shape(), reduce->shape()) && absl::c_is_sorted(dims)) return sum;
   return rewriter.Broadcast(sum, reduce->shape().dims(), kept);
 }

@@ -380,6 +380,7 @@ void CopyAdder::Schedule() const {
     list.push_back(&addition);
   }
   for (Computation* computation : computations) {
+    if (!computation->has_schedule()) continue;  // a fusion's body that a conditional runs, too
     std::vector<Instruction*> begin, end, order;
     absl::flat_hash_map<const Instruction*, std::vector<Instruction*>> before;
     absl::flat_hash_set<const Instruction*> added;

@@ -30,7 +30,33 @@ std::vector<InPlacePair> ForcedPairs(const Instruction& instruction) {
   return InPlacePairs(instruction);
 }
 
+// Whether a fusion makes nothing of `parameter` but elements of its elements, each at its place.
+bool IsReadInPlace(const Instruction& parameter) {
+  std::vector<const Instruction*> left = {&parameter};
+  absl::flat_hash_set<const Instruction*> known;
+  while (!left.empty()) {
+    const Instruction& value = *left.back();
+    left.pop_back();
+    for (const Instruction* reader : value.users()) {
+      if (reader->opcode() == Opcode::kTuple || !known.insert(reader).second) continue;
+      if (!HasTrait(reader->opcode(), kElementwise)) return false;
+      left.push_back(reader);
+    }
+  }
+  return true;
+}
+
+bool IsLoopInPlace(const Instruction& fusion, const InPlacePair& wanted) {
+  if (!fusion.IsFusion()) return false;
+  const FusionKind kind = fusion.attrs<FusionAttrs>().kind;
+  const Shape operand = fusion.operand(wanted.operand)->shape();
+  return (kind == FusionKind::kLoop || kind == FusionKind::kInput) && operand.IsArray() &&
+         operand == LeafShapes(fusion.shape())[static_cast<size_t>(wanted.leaf)] &&
+         IsReadInPlace(*fusion.fused_computation()->parameter(wanted.operand));
+}
+
 bool MayWriteOver(const Instruction& instruction, const InPlacePair& wanted) {
+  if (IsLoopInPlace(instruction, wanted)) return true;
   const std::vector<InPlacePair> pairs = InPlacePairs(instruction);
   return absl::c_any_of(pairs, [&](const InPlacePair& pair) {
     return pair.operand == wanted.operand && pair.operand_leaf == wanted.operand_leaf &&

@@ -9,7 +9,8 @@
 // be written over (in-place pairs of lib/analysis/alias.h), for what a loop hands to its next
 // iteration while it is under way (started_chains.h) and for aliases of the entry; then those
 // are removed, the module's own included, without which no two values of one place interfere
-// (lib/analysis/interference.h). What remains for arguments and constants is copied where they are
+// (lib/analysis/interference.h). A loop fusion may write over what it reads element by element, as
+// an elementwise operation may. What remains for arguments and constants is copied where they are
 // made, results that share memory where they are returned.
 //
 // Options: `dense` is for our back ends, whose arrays are dense and row-major and whose

@@ -25,7 +25,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -Wno-array-bounds")
 set(hlo_sanitize "-fsanitize=address,undefined")
 # What the address sanitizer sees anyway, or the compiler proves: a quarter of the time to compile.
 set(hlo_unchecked "-fno-sanitize=null,vptr,object-size,nonnull-attribute,returns-nonnull-attribute")
-set(hlo_sanitized "-O1 -g1 ${hlo_sanitize} ${hlo_unchecked} -fno-sanitize-recover=undefined -fno-omit-frame-pointer")
+set(hlo_sanitized "-O1 -g1 -D_GLIBCXX_ASSERTIONS ${hlo_sanitize} ${hlo_unchecked} -fno-sanitize-recover=undefined -fno-omit-frame-pointer")
 # Checks as calls, and none of the ends of scopes, which Fuzz has: half the time to compile.
 set(hlo_quick_checks "-fno-sanitize-address-use-after-scope --param=asan-instrumentation-with-call-threshold=0")
 set(CMAKE_CXX_FLAGS_SANITIZE "${hlo_sanitized} ${hlo_quick_checks}")

@@ -104,8 +104,9 @@ constexpr Exemption kExemptions[] = {
     {"cudnn-fused-convolution-rewriter", HoldsNarrowestFloats},
     // As XLA's, it scales by a power of two that they do not hold.
     {"stochastic_convert_decomposer", HoldsNarrowestFloats},
-    // It multiplies by the inverse of the diagonal, which may be 0 or none.
-    {"triangular_solve_expander", HoldsNarrowestFloats},
+    // They multiply by the inverse of the diagonal, which may be 0 or none.
+    {"triangular_solve_expander", HoldsFewNumbers},
+    {"cholesky_expander", HoldsFewNumbers},
     // As XLA's, it sums in another order, which rounds otherwise.
     {"reduce-window-rewriter", HoldsNarrowestFloats},
     // Updates of one place are summed apart from it, rounded, and added.

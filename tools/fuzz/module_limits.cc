@@ -1,6 +1,7 @@
 #include "tools/fuzz/module_limits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -334,6 +335,15 @@ bool DependsOnPlatform(const Module& module) {
 
 bool HoldsNarrowestFloats(const Module& module) {
   return AnyInstruction(module, IsOfNarrowestFloats);
+}
+
+bool HoldsFewNumbers(const Module& module) {
+  return AnyInstruction(module, [](const Instruction& x) {
+    const bool is_number = x.IsConstant() && x.shape().IsArray() && x.shape().rank() == 0 &&
+                           IsFloat(x.shape().element_type());
+    return IsOfNarrowestFloats(x) ||
+           (is_number && !x.literal().is_elided() && !std::isfinite(x.literal().GetDouble()));
+  });
 }
 
 bool SortsScales(const Module& module) {

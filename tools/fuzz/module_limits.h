@@ -23,6 +23,8 @@ bool TakesGroupSizes(const Module& module);
 bool DependsOnOrder(const Module& module);
 // Floats under 16 bits, of which a rounding that is left out shows in the first digit.
 bool HoldsNarrowestFloats(const Module& module);
+// Those, or a constant that is no finite number.
+bool HoldsFewNumbers(const Module& module);
 // A sort by an order that NaNs have no place in, of a type in which 0 is one: each platform may put
 // them elsewhere, and what comes out of an iota is moved by no noise.
 bool SortsScales(const Module& module);
