@@ -36,17 +36,21 @@ bool GemvRewriter::Matches(const Instruction& instruction) const {
 }
 
 absl::StatusOr<Instruction*> GemvRewriter::Expand(Instruction* dot, Rewriter& rewriter) {
+  const auto view = [&](Instruction* x, Shape shape) {
+    return options_.is_layout_sensitive ? rewriter.Bitcast(x, shape)
+                                        : rewriter.Reshape(x, shape.dims());
+  };
   const int vector = KeptDimensions(*dot, 0) == 0 ? 0 : 1;
   std::vector<Instruction*> operands = dot->operand_vector();
   Instruction*& x = operands[static_cast<size_t>(vector)];
-  x = rewriter.Bitcast(x, WithMinorOne(x->shape()));
+  x = view(x, WithMinorOne(x->shape()));
   // A new dimension of the left operand stands before those of the right one.
   std::vector<int64_t> sizes(dot->shape().dims().begin(), dot->shape().dims().end());
   const auto batch = static_cast<int64_t>(dot->attrs<DotAttrs>().lhs_batch_dims.size());
   sizes.insert(vector == 0 ? sizes.begin() + batch : sizes.end(), 1);
   Instruction* product = rewriter.OpWithShape(
       Opcode::kDot, Shape::Array(dot->shape().element_type(), sizes), operands, dot->attrs_ptr());
-  return rewriter.Bitcast(product, dot->shape());
+  return view(product, dot->shape());
 }
 
 HLO_DEFINE_PASS(GemvRewriter)

@@ -4,7 +4,8 @@
 //     =>   f32[4] bitcast(f32[4,1] dot(a, f32[3,1] bitcast(x)))
 //
 // For back ends whose kernels are written for matrices. The new dimension has size 1 and is most
-// minor, so that nothing moves.
+// minor, so that nothing moves. Option `is_layout_sensitive`: without it, for where layouts are to
+// be assigned yet, reshapes stand for the bitcasts.
 //
 // Requires: layouts.  Ensures: in each dot of dense operands each operand has a dimension that the
 // result keeps, batch dimensions aside.
@@ -16,8 +17,15 @@
 
 namespace hlo {
 
-class GemvRewriter final : public ExpanderPass {
+struct GemvRewriterOptions {
+  bool is_layout_sensitive = true;
+
+  HLO_OPTIONS(GemvRewriterOptions, is_layout_sensitive)
+};
+
+class GemvRewriter final : public WithOptions<ExpanderPass, GemvRewriterOptions> {
  public:
+  using WithOptions::WithOptions;
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph, SideEffects>();
 
  protected:

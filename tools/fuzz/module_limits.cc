@@ -310,10 +310,21 @@ int ReadersOf(const Instruction& tuple, int i) {
   return readers;
 }
 
+// A transfer that ends on another channel than it began on, with a tuple in between.
+bool EndsOtherTransfer(const Instruction& done) {
+  if (done.opcode() != Opcode::kSendDone && done.opcode() != Opcode::kRecvDone) return false;
+  const Instruction* start = done.operand(0);
+  while (start->opcode() == Opcode::kGetTupleElement &&
+         start->operand(0)->opcode() == Opcode::kTuple)
+    start = start->operand(0)->operand(static_cast<int>(start->tuple_index()));
+  return BeginsPair(start->opcode()) && start->attrs_ptr() != done.attrs_ptr();
+}
+
 }  // namespace
 
 bool MislaysWhatIsUnderWay(const Module& module) {
   return AnyInstruction(module, [](const Instruction& loop) {
+    if (EndsOtherTransfer(loop)) return true;
     if (loop.opcode() != Opcode::kWhile) return false;
     const Instruction& result = *loop.while_body()->root();
     if (result.opcode() != Opcode::kTuple) return false;
