@@ -63,8 +63,8 @@ bool StopsBeforeEigenvalues(const Module& module);
 // A loop that says how often it runs where nothing shows that it does: passes believe it, and an
 // edit may have made it wrong.
 bool DeclaresTrips(const Module& module);
-// A loop carries what is under way, and nobody ends it, or more than one does; or it ends on another
-// channel. This is no program, but a verifier does not follow what loops and tuples carry.
+// A loop carries what is under way, and nobody ends it, or more than one does; or it ends on
+// another channel. This is no program, but a verifier does not follow what loops and tuples carry.
 bool MislaysWhatIsUnderWay(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 // Groups of collectives with devices that the module does not run on.
