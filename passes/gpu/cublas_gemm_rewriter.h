@@ -20,9 +20,9 @@
 // Batch dimensions: one, or more than two, may lie anywhere but last and stay as they are; two
 // become one, which transposes put side by side where they are not, whether or not a call follows.
 //
-// Options: `enable_cublaslt`: `__cublas$lt$matmul`, but for more than 65,535 batches, or before 8.0
-// more than 4,194,240 columns of c64; else `__cublas$gemm`, which has alpha alone, and beta only in
-// place. `gemm_rewrite_size_threshold`: smaller products, (free dimensions of both
+// Options: `enable_cublaslt`: `__cublas$lt$matmul`, but for more than 65,535 batches, or before
+// 8.0 more than 4,194,240 columns of c64; else `__cublas$gemm`, which has alpha alone, and beta
+// only in place. `gemm_rewrite_size_threshold`: smaller products, (free dimensions of both
 // sides)·(contracted dimension), stay dots where loops compute by their algorithm. `bias_mode`:
 // `bias`, or `no_bias`, with which nothing is added. `compute_capability`: how much memory the library works in, and whether it
 // multiplies f8 (from 8.9). `toolkit_version`: f8 from CUDA 12.0 on, GELU of it from 12.4. `dtype`:
