@@ -24,9 +24,10 @@
 // 8.0 more than 4,194,240 columns of c64; else `__cublas$gemm`, which has alpha alone, and beta
 // only in place. `gemm_rewrite_size_threshold`: smaller products, (free dimensions of both
 // sides)·(contracted dimension), stay dots where loops compute by their algorithm. `bias_mode`:
-// `bias`, or `no_bias`, with which nothing is added. `compute_capability`: how much memory the library works in, and whether it
-// multiplies f8 (from 8.9). `toolkit_version`: f8 from CUDA 12.0 on, GELU of it from 12.4. `dtype`:
-// `non_fp8`, or `fp8`, with which only products of f8 become calls, `__cublas$lt$matmul$f8`:
+// `bias`, or `no_bias`, with which nothing is added. `compute_capability`: how much memory the
+// library works in, and whether it multiplies f8 (from 8.9). `toolkit_version`: f8 from CUDA 12.0
+// on, GELU of it from 12.4. `dtype`: `non_fp8`, or `fp8`, with which only products of f8 become
+// calls, `__cublas$lt$matmul$f8`:
 //
 //   dot(multiply(convert(f8[…] x), broadcast(s)), multiply(convert(f8[…] y), broadcast(t)))
 //     =>   custom-call(x, y, s, t)
