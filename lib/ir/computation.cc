@@ -182,6 +182,10 @@ int Computation::RemoveUnused(Instruction* instruction) {
 
 void Computation::Replace(Instruction* old, Instruction* replacement) {
   HLO_CHECK(old != replacement);
+  // What ran before `old` is not to run before its operand, which it may need.
+  const auto operands = old->operands();
+  if (std::find(operands.begin(), operands.end(), replacement) != operands.end())
+    HandOverControlEdges(old, replacement);
   old->ReplaceAllUsesWith(replacement);
   if (root_ == old) root_ = replacement;
   MoveControlEdges(old, replacement);
