@@ -79,6 +79,8 @@ constexpr Exemption kExemptions[] = {
     // As XLA's, they round sums at each step that a narrow reduction carries wide.
     {"float-normalization", ReducesNarrowFloats},
     {"element_type_converter", ReducesNarrowFloats},
+    // A sum that holds a mark is carried narrow, and wide without it.
+    {"sharding-remover", ReducesNarrowFloats},
     // A sum of equal terms becomes a product, which is rounded once.
     {"algsimp", ReducesNarrowTuples},
     // A product becomes one of elements, each rounded, and their sum.
