@@ -73,6 +73,7 @@ constexpr Exemption kExemptions[] = {
     {"", NamesAbsentDevices},
     {"", DeclaresTrips},
     {"all-reduce", CombinesInOtherTypes},
+    {"float-normalization", CombinesInOtherTypes},
     // As XLA's, they round the sums of the first of two reductions.
     {"reduction-splitter", ReducesNarrowFloats},
     {"tree_reduction_rewriter", ReducesNarrowFloats},
