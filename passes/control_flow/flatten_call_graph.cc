@@ -1,5 +1,6 @@
 #include "passes/control_flow/flatten_call_graph.h"
 
+#include "absl/container/flat_hash_map.h"
 #include "passes/util/growth_limit.h"
 
 namespace hlo {
@@ -34,37 +35,69 @@ std::vector<CallSite> SitesForCopies(const std::vector<CallSite>& sites) {
   return copies;
 }
 
-// Puts the computations that were appended from position `first` on right before `caller`: callees
-// are created before callers.
-void MoveBefore(Module& module, size_t first, Computation* caller) {
-  const std::vector<Computation*> added(module.computations().begin() + static_cast<int64_t>(first),
-                                        module.computations().end());
-  for (Computation* computation : added) module.MoveToFront(computation, caller);
-}
+// Where copies go: right before what calls them, as callees are created before callers. All are put
+// there at once, for there may be many thousands.
+class CopyPlaces {
+ public:
+  explicit CopyPlaces(Module& module) : module_(module), first_(module.computations().size()) {}
 
-}  // namespace
+  // The computations that were appended last are called from `caller`.
+  void Add(Computation* caller) {
+    for (size_t i = first_ + count_; i < module_.computations().size(); ++i, ++count_)
+      before_[caller].push_back(module_.computations()[i]);
+  }
 
-absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
+  void Place() {
+    if (count_ == 0) return;
+    std::vector<Computation*> order;
+    for (size_t i = 0; i < first_; ++i) {
+      Computation* const computation = module_.computations()[i];
+      if (const auto copies = before_.find(computation); copies != before_.end())
+        order.insert(order.end(), copies->second.begin(), copies->second.end());
+      order.push_back(computation);
+    }
+    module_.SetComputationOrder(std::move(order));
+  }
+
+ private:
+  Module& module_;
+  const size_t first_;
+  size_t count_ = 0;
+  absl::flat_hash_map<Computation*, std::vector<Computation*>> before_;
+};
+
+absl::StatusOr<bool> Flatten(const FlattenCallGraphOptions& options, Module& module,
+                             PassContext& context, CopyPlaces& places) {
   bool changed = false;
   GrowthLimit growth;
-  // Callees first: what a clone calls is a tree already, so a deep clone is one, too.
+  // Callees first: what a clone calls is a tree already, so a deep clone is one, too, and calls
+  // nothing that is copied later.
   for (Computation* computation : context.Computations(module)) {
     const std::vector<CallSite> sites = SortedCallers(*computation);
-    if (sites.size() < 2 || (options_.skip_calls && CalledByCallsOnly(sites))) continue;
+    if (sites.size() < 2 || (options.skip_calls && CalledByCallsOnly(sites))) continue;
     for (const CallSite& site : SitesForCopies(sites)) {
       if (!context.MayRewrite()) return changed;
       const size_t first_added = module.computations().size();
       Computation* clone = module.CloneComputation(*computation, ".clone", /*deep=*/true);
+      places.Add(site.caller->parent());
       for (size_t added = first_added; added < module.computations().size(); ++added)
         RETURN_IF_ERROR(
             growth.Add(module.computations()[added]->instruction_count(), *site.caller));
-      MoveBefore(module, first_added, site.caller->parent());
       context.Passed(*site.caller, "calls a copy of `{}` of its own", computation->name());
       site.caller->SetCall(site.call_index, clone);
       context.Count("cloned computations");
       changed = true;
     }
   }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
+  CopyPlaces places(module);
+  const absl::StatusOr<bool> changed = Flatten(options_, module, context, places);
+  places.Place();
   return changed;
 }
 
