@@ -48,6 +48,8 @@ absl::StatusOr<Instruction*> WithOneBatch(Instruction* dot, GemmEdits& edits) {
   Instruction* const with =
       edits.computation.AddClone(*dot, merged.shape, {merged.lhs, merged.rhs});
   with->SetAttrs(merged.attrs);
+  with->clear_sharding();  // of other dimensions
+  SetOrigin(with, nullptr);
   Instruction* const value = b.Reshape(with, dot->shape().dims());
   RETURN_IF_ERROR(b.status());
   edits.Replace(dot, value, first_new, "a product with one batch dimension");
