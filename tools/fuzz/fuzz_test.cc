@@ -48,10 +48,11 @@ std::string GrowsOnX(std::string_view input) {
 
 FuzzOptions Limits() {
   FuzzOptions options;
-  options.limits.seconds = 0.5;
 #ifdef __SANITIZE_ADDRESS__
+  options.limits.seconds = 5;  // in which they are to be filled
   options.limits.megabytes = 2000;
 #else
+  options.limits.seconds = 0.5;
   options.limits.megabytes = 200;
 #endif
   return options;
