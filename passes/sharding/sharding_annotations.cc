@@ -161,6 +161,7 @@ void MarkOpen(Sharding& sharding) {
 }
 
 bool TakeOpenMark(Sharding& sharding) {
+  if (sharding.leaves.empty()) return false;  // of a tuple without elements
   auto* leaf = std::get_if<TiledSharding>(&sharding.leaves[0]);
   if (leaf == nullptr || leaf->metadata.size() != 1 || leaf->metadata[0].op_name != kOpenMark)
     return false;
