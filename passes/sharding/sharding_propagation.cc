@@ -19,8 +19,9 @@ namespace {
 constexpr std::string_view kCsePreventionMark = "_sharding_propagation_cse_prevention";
 
 bool IsCsePreventionMark(const Sharding& sharding) {
+  if (sharding.is_tuple) return false;
   const auto* leaf = std::get_if<TiledSharding>(&sharding.leaves[0]);
-  return leaf != nullptr && !sharding.is_tuple && leaf->metadata.size() == 1 &&
+  return leaf != nullptr && leaf->metadata.size() == 1 &&
          leaf->metadata[0].op_name == kCsePreventionMark;
 }
 
