@@ -4,7 +4,6 @@
 
 #include "lib/analysis/forwarding.h"
 #include "lib/ir/builder.h"
-#include "lib/ir/control_edges.h"
 #include "lib/ir/entry_info.h"
 #include "passes/util/layout_copy.h"
 
@@ -323,7 +322,6 @@ void HostWalk::Require(const HostEdge& edge, Shape shape) {
 
 void ReplaceByOperand(Instruction* annotation) {
   Instruction* const value = CopyWithLayouts(annotation->operand(0), annotation->shape());
-  if (value == annotation->operand(0)) HandOverControlEdges(annotation, value);
   annotation->parent()->Replace(annotation, value);
 }
 

@@ -23,6 +23,7 @@
 #include "lib/types/shape_util.h"
 #include "passes/control_flow/loop_knowledge.h"
 #include "passes/util/holds_every.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -313,11 +314,8 @@ int ReadersOf(const Instruction& tuple, int i) {
 // A transfer that ends on another channel than it began on, with a tuple in between.
 bool EndsOtherTransfer(const Instruction& done) {
   if (done.opcode() != Opcode::kSendDone && done.opcode() != Opcode::kRecvDone) return false;
-  const Instruction* start = done.operand(0);
-  while (start->opcode() == Opcode::kGetTupleElement &&
-         start->operand(0)->opcode() == Opcode::kTuple)
-    start = start->operand(0)->operand(static_cast<int>(start->tuple_index()));
-  return BeginsPair(start->opcode()) && start->attrs_ptr() != done.attrs_ptr();
+  const Instruction& start = *ThroughTuples(done.operand(0));
+  return BeginsPair(start.opcode()) && start.attrs_ptr() != done.attrs_ptr();
 }
 
 }  // namespace
