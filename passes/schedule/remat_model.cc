@@ -5,6 +5,7 @@
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/cost.h"
 #include "lib/analysis/logical_buffers.h"
+#include "lib/ops/async_pairs.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/round.h"
 
@@ -114,6 +115,8 @@ bool CanBeRecomputed(const Instruction& instruction, SideEffects& effects) {
       shape.layout() == instruction.operand(0)->shape().layout())
     return false;
   if (kCollectives.Has(opcode)) {
+    // A second start, for some of those who read it, would have no done.
+    if (YieldsUnderWay(opcode) && !instruction.has_one_user()) return false;
     const AttrsPtr& attrs = instruction.attrs_ptr();
     return !Constrains<AllReduceAttrs>(attrs) && !Constrains<AllGatherAttrs>(attrs) &&
            !Constrains<ReduceScatterAttrs>(attrs) && !Constrains<AllToAllAttrs>(attrs);

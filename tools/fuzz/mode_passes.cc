@@ -48,7 +48,7 @@ bool RefusesModule(const absl::Status& status, std::string_view message) {
 }
 
 bool Anywhere(const Module&) { return true; }
-bool DividesNarrowSums(const Module& module) {
+bool RoundsSums(const Module& module) {
   return ReducesNarrowFloats(module) || RoundsProducts(module);
 }
 // In a region that is manual along some axes, devices that should have equal values may not.
@@ -79,7 +79,7 @@ constexpr Exemption kExemptions[] = {
     {"tree_reduction_rewriter", ReducesNarrowFloats},
     // As XLA's, they round sums at each step that a narrow reduction carries wide.
     {"float-normalization", ReducesNarrowFloats},
-    {"element_type_converter", ReducesNarrowFloats},
+    {"element_type_converter", RoundsSums},
     // A sum that holds a mark is carried narrow, and wide without it.
     {"sharding-remover", ReducesNarrowFloats},
     // A sum of equal terms becomes a product, which is rounded once.
@@ -121,7 +121,7 @@ constexpr Exemption kExemptions[] = {
     {"stable-sort-expander", SortsByNoOrder},
     {"cudnn-fused-convolution-rewriter", ConvolvesToS8},
     {"eigh_expander", StopsBeforeEigenvalues},
-    {"spmd-partitioner", DividesNarrowSums},
+    {"spmd-partitioner", RoundsSums},
     {"spmd-partitioner", DrawsOnSeveralDevices},
     {"spmd-partitioner", TellsPartitionsApart},
 };
