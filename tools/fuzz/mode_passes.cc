@@ -107,6 +107,8 @@ constexpr Exemption kExemptions[] = {
     {"cudnn-fused-convolution-rewriter", HoldsNarrowestFloats},
     // As XLA's, it scales by a power of two that they do not hold.
     {"stochastic_convert_decomposer", HoldsNarrowestFloats},
+    // As XLA's, it rounds the sum that it divides by.
+    {"logistic-expander", HoldsNarrowestFloats},
     // They multiply by the inverse of the diagonal, which may be 0 or none.
     {"triangular_solve_expander", HoldsFewNumbers},
     {"cholesky_expander", HoldsFewNumbers},
