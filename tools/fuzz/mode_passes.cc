@@ -117,6 +117,7 @@ constexpr Exemption kExemptions[] = {
     // Updates of one place are summed apart from it, rounded, and added.
     {"scatter_determinism_expander", HoldsNarrowestFloats},
     {"cublas-gemm-rewriter", AsksForRoundedOperands},
+    {"element_type_converter", MixesTypesInDots},
     {"operand_upcaster", MixesTypesInDots},
     {"operand_converter", MixesTypesInDots},
     {"result_caster", MixesTypesInDots},
