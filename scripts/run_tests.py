@@ -191,12 +191,14 @@ PIPELINES = {
 def after_passes(tool, totals):
     """What pipelines make of programs gives the same values."""
     for pipeline, other in PIPELINES.items():
-        def under(folder, ending):
-            return [str(p.relative_to(ROOT)) for p in sorted((ROOT / folder).glob(f"*.{ending}")) if p.stem not in other]
+        def under(folder, ending, names="*"):
+            return [str(p.relative_to(ROOT)) for p in sorted((ROOT / folder).glob(f"{names}.{ending}")) if p.stem not in other]
         flags = [f"--passes={pipeline}", "--platforms=interpreter,cpu,gpu-sim", "--time-limit=60"]
         programs = [file for folder in PROGRAMS for file in under(folder, "hlo")]
         closing(f"{', '.join(PROGRAMS)} after {pipeline}", [tool, "--check-file", *programs, *flags], totals)
         closing(f"testdata/corpus after {pipeline}", [tool, "--check-models", *under("testdata/corpus", "json"), *flags], totals)
+        closing(f"testdata/models, small sizes, after {pipeline}",
+                [tool, "--check-models", *under("testdata/models", "json", "*_tiny"), *flags], totals)
 
 
 def coverage(build, totals):
