@@ -4,6 +4,7 @@
 
 #include "lib/ir/computation.h"
 #include "lib/ir/custom_call.h"
+#include "lib/ops/async_pairs.h"
 
 namespace hlo {
 namespace {
@@ -85,6 +86,11 @@ bool PassesOperandOn(const Instruction& instruction) {
 }
 
 const Instruction* TraceValue(const Instruction* value) { return Tracer::Trace(value); }
+
+bool IsUnderWay(const Instruction& value) {
+  const Instruction* const origin = TraceValue(&value);
+  return origin != nullptr && YieldsUnderWay(origin->opcode());
+}
 
 const Instruction* AsyncStartOf(const Instruction& step) {
   const Instruction* at = &step;

@@ -13,6 +13,9 @@ bool PassesOperandOn(const Instruction& instruction);
 // followed.
 const Instruction* TraceValue(const Instruction* value);
 
+// Whether `value` is what a start or an update yields, seen through what passes it on.
+bool IsUnderWay(const Instruction& value);
+
 // The async-start of the chain that `step` (an update or done) belongs to; null when there is none.
 const Instruction* AsyncStartOf(const Instruction& step);
 

@@ -8,6 +8,7 @@
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/place_sets.h"
 #include "lib/analysis/reachability.h"
+#include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/async_pairs.h"
 #include "passes/util/frontend_attribute.h"
@@ -106,8 +107,7 @@ Instruction* CopyAdder::Rebuild(Instruction* value, bool may_reuse, const std::v
                                wanted.begin() + static_cast<int64_t>(end),
                                true) != wanted.begin() + static_cast<int64_t>(end);
     // What is under way has one reader, its done.
-    if (any && !YieldsUnderWay(ThroughTuples(value)->opcode()))
-      return RebuildTuple(value, may_reuse, wanted, copies);
+    if (any && !IsUnderWay(*value)) return RebuildTuple(value, may_reuse, wanted, copies);
     copies.by_leaf.resize(end, nullptr);
     return value;
   }

@@ -3,9 +3,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/custom_call.h"
-#include "lib/ops/async_pairs.h"
 #include "passes/rewrite.h"
-#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -25,10 +23,10 @@ bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) 
   return IsShardyShapeMarker(instruction) || !effects.Of(instruction);
 }
 
-// What tuples hand on until its done reads it.
-bool IsHandedOnUnderWay(Instruction* value) {
-  return value->opcode() == Opcode::kGetTupleElement &&
-         YieldsUnderWay(ThroughTuples(value)->opcode());
+// What is handed on until its done reads it.
+bool IsHandedOnUnderWay(const Instruction& value) {
+  return (value.opcode() == Opcode::kGetTupleElement || PassesOperandOn(value)) &&
+         IsUnderWay(value);
 }
 
 }  // namespace
@@ -40,7 +38,7 @@ absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& c
     if (IsAsyncBody(*computation)) continue;  // it may hold one operation and its operands
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->is_dead() || !IsZeroSizedCandidate(*instruction, effects)) continue;
-      if (IsHandedOnUnderWay(instruction)) continue;
+      if (IsHandedOnUnderWay(*instruction)) continue;
       if (!context.MayRewrite()) return changed;
       Shape shape = instruction->shape();
       if (!shape.has_layout()) shape = shape.WithDefaultLayout();
