@@ -4,6 +4,7 @@
 #include "passes/gpu/gelu_pattern.h"
 #include "passes/gpu/gemm_edits.h"
 #include "passes/gpu/library_calls.h"
+#include "passes/gpu/matrix_products.h"
 #include "passes/util/origins.h"
 
 namespace hlo {

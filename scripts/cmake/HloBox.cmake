@@ -53,10 +53,16 @@ function(hlo_box name folder)
   endif()
 endfunction()
 
-# With HLO_UNITY several sources are compiled as one: reading the headers is most of the time of each.
+# With HLO_UNITY several sources are compiled as one: reading the headers is most of the time of each. Not optimised, it is what templates
+# become, once for each of them; a larger one is still compiled again in 10 s.
+set(HLO_UNITY_BATCH 6)
+if(CMAKE_BUILD_TYPE STREQUAL "Dev")
+  set(HLO_UNITY_BATCH 16)
+endif()
+
 function(hlo_unity target)
   if(HLO_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${HLO_UNITY_BATCH})
   endif()
 endfunction()
 
@@ -69,7 +75,7 @@ function(hlo_unity_by_folder target)
     string(MAKE_C_IDENTIFIER ${folder} folder)
     math(EXPR batch "${files_of_${folder}} + 0")
     math(EXPR files_of_${folder} "${batch} + 1")
-    math(EXPR batch "${batch} / 6")
+    math(EXPR batch "${batch} / ${HLO_UNITY_BATCH}")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
   endforeach()
 endfunction()

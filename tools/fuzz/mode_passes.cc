@@ -86,7 +86,7 @@ constexpr Exemption kExemptions[] = {
     {"algsimp", ReducesNarrowTuples},
     // A product becomes one of elements, each rounded, and their sum.
     {"algsimp", RoundsProducts},
-    // As XLA's, it divides two products that f8 may not hold.
+    // As XLA's, it divides two products that f8 may not hold, or multiplies by an inverse.
     {"algsimp", HoldsNarrowestQuotients},
     // A slice whose place is constant, or of what is divided, is no longer moved to where a dynamic
     // array ends.

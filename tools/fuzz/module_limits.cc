@@ -381,8 +381,8 @@ bool CombinesInOtherTypes(const Module& module) {
 bool HoldsNarrowestQuotients(const Module& module) {
   int count = 0;
   return AnyInstruction(module, [&](const Instruction& instruction) {
-    count += instruction.opcode() == Opcode::kDivide && IsOfNarrowestFloats(instruction);
-    return count > 1;
+    if (instruction.opcode() != Opcode::kDivide || !IsOfNarrowestFloats(instruction)) return false;
+    return ++count > 1 || instruction.operand(1)->opcode() == Opcode::kBroadcast;
   });
 }
 

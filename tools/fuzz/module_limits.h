@@ -32,7 +32,7 @@ bool SortsScales(const Module& module);
 // nobody says.
 bool CombinesInOtherTypes(const Module& module);
 // Several quotients of such floats: a quotient of quotients is that of two products, which they may
-// be too narrow to hold.
+// be too narrow to hold. Or one by a broadcast, which becomes a product with its inverse, rounded.
 bool HoldsNarrowestQuotients(const Module& module);
 // A dot whose algorithm rounds its operands first. The interpreter does not, as XLA:CPU: what makes
 // the roundings explicit has other results.
