@@ -6,11 +6,9 @@
 namespace hlo {
 namespace {
 
-// (XLA counts permutations among the channels.)
+// (XLA counts permutations among the channels, and sees no collective in an async-start.)
 bool BeginsCollective(const Instruction& instruction) {
   if (kPermutes.Has(instruction.opcode())) return false;
-  if (instruction.opcode() == Opcode::kAsyncStart)
-    return HasTrait(instruction.call(0)->root()->opcode(), kCollective);
   return HasTrait(instruction.opcode(), kCollective) && !HasTrait(instruction.opcode(), kAsyncDone);
 }
 
