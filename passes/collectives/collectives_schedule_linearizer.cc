@@ -2,6 +2,7 @@
 
 #include "lib/analysis/reachability.h"
 #include "lib/ops/opcode_groups.h"
+#include "passes/util/composite.h"
 
 namespace hlo {
 namespace {
@@ -24,6 +25,7 @@ Instruction* DoneOf(Instruction* collective) {
 absl::StatusOr<bool> CollectivesScheduleLinearizer::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
+    if (IsCompositeBody(*computation)) continue;
     std::optional<Reachability> reachability;  // where there are two
     Instruction* before = nullptr;
     for (Instruction* collective : computation->PostOrder()) {
