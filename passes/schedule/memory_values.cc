@@ -112,12 +112,28 @@ void MemoryValues::FindMade() {
     FindLeaves(i);
     FindTables(i);
     makes_[i].second = static_cast<Number>(bytes.size());
+    if (IsGiven(*instructions[i])) {
+      is_lent_.resize(bytes.size(), true);
+      makes_[i].first = makes_[i].second;
+    }
+    is_lent_.resize(bytes.size(), false);
     for (Number value = makes_[i].first; value < makes_[i].second; ++value)
       made_bytes_[i] += bytes[value];
   }
   stamp_.assign(bytes.size(), 0);
   reader_counts_.assign(bytes.size(), 0);
   touch_counts.assign(bytes.size(), 0);
+}
+
+// Of a loop around this computation: it is what the parameter of the body makes.
+bool MemoryValues::IsStateHere(const Value& value) const {
+  if (value.kind != Value::Kind::kLoopState) return false;
+  for (const Computation* at = here_; !at->callers().empty();) {
+    const Instruction& caller = *at->callers()[0].caller;
+    if (&caller == value.def) return true;
+    at = caller.parent();
+  }
+  return false;
 }
 
 void MemoryValues::FindLeaves(Number i) {
@@ -127,13 +143,19 @@ void MemoryValues::FindLeaves(Number i) {
     Number& number = NumberOf(id);
     if (number != kUnknown) continue;
     const Value& value = facts_.values[id];
-    if (IsGiven(instruction) || IsGiven(*value.def)) {
+    if (IsGiven(*value.def) || (IsGiven(instruction) && IsStateHere(value))) {
       number = kOutside;
       continue;
     }
     number = NewValue(value.shape.IsArray() ? value.shape.byte_size() : 0);
     if (value.def == &instruction) defined_bytes[i] += bytes[number];
   }
+}
+
+bool MemoryValues::IsLoopPart() const {
+  return std::ranges::any_of(here_->callers(), [](const CallSite& site) {
+    return site.caller->opcode() == Opcode::kWhile;
+  });
 }
 
 void MemoryValues::FindTables(Number i) {
@@ -143,15 +165,16 @@ void MemoryValues::FindTables(Number i) {
   const auto tables_of = [&](int operand) -> const std::vector<Number>& {
     return tables_[facts_.place.Get(instruction.operand(operand))];
   };
+  // Made by whoever calls, or inside of what is called.
+  const bool is_lent = IsGiven(instruction);
+  const bool is_defined = !is_lent && instruction.opcode() != Opcode::kCall;
+  const bool is_unknown =
+      is_lent && (here_->is_entry() || instruction.IsConstant() || IsLoopPart());
   const auto make = [&](Shape shape, const auto& make_inside) -> void {
     if (!shape.IsTuple()) return;
-    if (IsGiven(instruction)) {
-      tables.push_back(kOutside);
-    } else {
-      tables.push_back(NewValue(kPointerBytes * shape.element_count_of_tuple()));
-      // What a call returns has been made inside.
-      if (instruction.opcode() != Opcode::kCall) defined_bytes[i] += bytes.back();
-    }
+    tables.push_back(is_unknown ? kOutside
+                                : NewValue(kPointerBytes * shape.element_count_of_tuple()));
+    if (is_defined) defined_bytes[i] += bytes.back();
     for (const Shape element : shape.elements()) make_inside(element, make_inside);
   };
   const auto make_outermost = [&] {
@@ -194,6 +217,7 @@ void MemoryValues::ForEachNew(Number i, const F& f) {
 
 void MemoryValues::FindReads() {
   const auto read = [&](Number value) {
+    if (is_lent_[value]) return;
     reads_.Add(value);
     ++reader_counts_[value];
   };

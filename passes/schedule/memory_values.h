@@ -8,7 +8,9 @@
 //   u = tuple(t, x)        makes another one; that of t is a part of u, too
 //   g = u{0}               makes none; its table is that of t
 //
-// What comes from outside, and constants, need no memory here; what a call returns does.
+// What comes from outside, and constants, need no memory here; what a call returns does. What calls
+// and conditionals are given, constants and arguments of the entry apart, counts as freed where it
+// is used last, though.
 #pragma once
 
 #include <algorithm>
@@ -106,6 +108,8 @@ class MemoryValues {
   Number& NumberOf(ValueId id);
   Number NewValue(int64_t size);
   void FindMade();
+  bool IsStateHere(const Value& value) const;
+  bool IsLoopPart() const;
   void FindLeaves(Number i);
   void FindTables(Number i);
   void FindReads();
@@ -125,6 +129,8 @@ class MemoryValues {
   absl::flat_hash_map<ValueId, Number> foreign_;  // made elsewhere; looked up only
   std::vector<Leaves> leaves_;                    // by instruction
   std::vector<std::vector<Number>> tables_;       // by instruction, in pre-order
+
+  std::vector<bool> is_lent_;  // by value: it is the caller's memory
 
   std::vector<std::pair<Number, Number>> makes_;  // by instruction: from, to
   std::vector<int64_t> made_bytes_;               // by instruction
