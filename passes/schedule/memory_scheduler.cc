@@ -20,13 +20,24 @@ constexpr Algorithm kAlgorithms[] = {{"list", ListOrder},
                                      {"postorder", GivenOrder},
                                      {"bfs", BreadthFirstOrder}};
 
-// By value: no other one has to lie where it lies.
-std::vector<bool> FindAlone(const Values& values, const AliasSets& sets) {
+// By value: no other one has to lie where it lies. What updates a part of it has to.
+std::vector<bool> FindAlone(const Module& module, const Values& values, const AliasSets& sets) {
   std::vector<int> members(static_cast<size_t>(values.count()), 0);
   for (ValueId id = 0; id < values.count(); ++id) ++members[static_cast<size_t>(sets.SetOf(id))];
   std::vector<bool> is_alone;
   for (ValueId id = 0; id < values.count(); ++id)
     is_alone.push_back(members[static_cast<size_t>(sets.SetOf(id))] == 1);
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!values.Has(*instruction) || HasTrait(instruction->opcode(), kElementwise)) continue;
+      for (const InPlacePair& pair : InPlacePairs(*instruction)) {
+        const ValueId from =
+            values.Of(*instruction->operand(pair.operand))[static_cast<size_t>(pair.operand_leaf)];
+        const ValueId to = values.Of(*instruction)[static_cast<size_t>(pair.leaf)];
+        is_alone[static_cast<size_t>(from)] = is_alone[static_cast<size_t>(to)] = false;
+      }
+    }
+  }
   return is_alone;
 }
 
@@ -42,7 +53,7 @@ absl::StatusOr<bool> MemoryScheduler::Run(Module& module, PassContext& context) 
       numbers_[instruction] = number++;
   }
   values_ = &context.analyses().Get<Values>(module);
-  is_alone_ = FindAlone(*values_, context.analyses().Get<AliasSets>(module));
+  is_alone_ = FindAlone(module, *values_, context.analyses().Get<AliasSets>(module));
   numbers_of_values_.assign(static_cast<size_t>(values_->count()), MemoryValues::kUnknown);
   const bool was_scheduled = module.is_scheduled();
   TakeOrders(module);

@@ -16,8 +16,8 @@
 // Bytes are those of values (memory_values.h): each leaf by itself and under whatever name, and the
 // tables of tuples. The peak counts what somebody still reads, and that of called computations.
 // Parameters and constants count nothing, what a loop begins with becomes its state, and a result
-// may lie where an operand ends that has its shape (lib/analysis/alias.h); other memory that values
-// may share is not known here.
+// that is made element by element, or sorted, may lie where an operand ends that has its shape;
+// other memory that values may share is not known here.
 //
 // Requires: nothing.  Ensures: the module is scheduled.  The answer "changed" is about
 // the schedule.

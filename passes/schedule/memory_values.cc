@@ -1,7 +1,9 @@
 #include "passes/schedule/memory_values.h"
 
+#include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
 #include "lib/analysis/logical_buffers.h"
+#include "lib/ops/attrs.h"
 
 namespace hlo {
 namespace {
@@ -14,6 +16,34 @@ size_t TableCount(Shape shape) {
   size_t count = 1;
   for (const Shape element : shape.elements()) count += TableCount(element);
   return count;
+}
+
+// All that is made of the value is made element by element.
+bool HasElementwiseUses(const Instruction& value) {
+  absl::flat_hash_set<const Instruction*> seen;  // looked up only
+  std::vector<const Instruction*> pending = {&value};
+  while (!pending.empty()) {
+    const Instruction& next = *pending.back();
+    pending.pop_back();
+    for (const Use& use : next.uses()) {
+      const Opcode opcode = use.user->opcode();
+      if (!HasTrait(opcode, kElementwise) && opcode != Opcode::kTuple) return false;
+      if (seen.insert(use.user).second) pending.push_back(use.user);
+    }
+  }
+  return true;
+}
+
+// Whether the result may be written over the operand, which has its shape.
+bool MayLieIn(const Instruction& instruction, int operand) {
+  if (instruction.IsFusion()) {
+    const FusionKind kind = instruction.attrs<FusionAttrs>().kind;
+    return (kind == FusionKind::kLoop || kind == FusionKind::kInput) &&
+           HasElementwiseUses(*instruction.fused_computation()->parameter(operand));
+  }
+  if (instruction.opcode() == Opcode::kSort)
+    return instruction.operand_count() == 1 && instruction.operand(0)->has_one_user();
+  return HasTrait(instruction.opcode(), kElementwise);
 }
 
 // Hands on what it is given, as it is.
@@ -276,14 +306,14 @@ void MemoryValues::FindInPlace(Number i) {
     return leaves.size() == 1 && facts_.values[leaves[0]].def == &x && !IsGiven(x) &&
            facts_.is_alone[static_cast<size_t>(leaves[0])];
   };
-  if (instruction.shape().IsArray() && instruction.opcode() != Opcode::kCopy &&
-      !instruction.IsFusion() && is_own(instruction, i)) {
-    for (const InPlacePair& pair : InPlacePairs(instruction)) {
-      const Instruction& operand = *instruction.operand(pair.operand);
-      const Number number = facts_.place.Get(&operand);
-      if (operand.shape() == instruction.shape() && is_own(operand, number))
-        in_place_.Add(NumberOf(leaves_[number][0]));
-    }
+  const bool may_share = instruction.shape().IsArray() && instruction.opcode() != Opcode::kCopy &&
+                         is_own(instruction, i);
+  for (int k = 0; may_share && k < instruction.operand_count(); ++k) {
+    const Instruction& operand = *instruction.operand(k);
+    const Number number = facts_.place.Get(&operand);
+    if (operand.shape() == instruction.shape() && is_own(operand, number) &&
+        MayLieIn(instruction, k))
+      in_place_.Add(NumberOf(leaves_[number][0]));
   }
   in_place_.Close(i);
 }
