@@ -2,15 +2,14 @@
 
 #include "lib/analysis/reachability.h"
 #include "lib/ops/opcode_groups.h"
+#include "passes/util/composite.h"
 
 namespace hlo {
 namespace {
 
-// (XLA counts permutations among the channels.)
+// (XLA counts permutations among the channels, and sees no collective in an async-start.)
 bool BeginsCollective(const Instruction& instruction) {
   if (kPermutes.Has(instruction.opcode())) return false;
-  if (instruction.opcode() == Opcode::kAsyncStart)
-    return HasTrait(instruction.call(0)->root()->opcode(), kCollective);
   return HasTrait(instruction.opcode(), kCollective) && !HasTrait(instruction.opcode(), kAsyncDone);
 }
 
@@ -26,6 +25,7 @@ Instruction* DoneOf(Instruction* collective) {
 absl::StatusOr<bool> CollectivesScheduleLinearizer::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
+    if (IsCompositeBody(*computation)) continue;
     std::optional<Reachability> reachability;  // where there are two
     Instruction* before = nullptr;
     for (Instruction* collective : computation->PostOrder()) {

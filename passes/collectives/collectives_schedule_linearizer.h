@@ -6,7 +6,8 @@
 //
 // The order is the post-order. Of an asynchronous collective the next one waits for the done.
 //
-// Requires: nothing.  Leaves alone: two of which one needs the other anyway; permutations, as XLA.
+// Requires: nothing.  Leaves alone: two of which one needs the other anyway; as XLA, permutations,
+// what runs in an async-start, and bodies of composite operations.
 #pragma once
 
 #include "passes/pass.h"

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ops/opcode_set.h"
+#include "passes/util/composite.h"
 
 namespace hlo {
 namespace {
@@ -81,7 +82,8 @@ absl::StatusOr<bool> InstructionHoister::Run(Module& module, PassContext& contex
   if (options_.hoist_gtes) followers.Insert(Opcode::kGetTupleElement);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    if (!computation->has_schedule() || !context.MayRewrite()) continue;
+    if (!computation->has_schedule() || IsCompositeBody(*computation)) continue;
+    if (!context.MayRewrite()) continue;
     InstructionOrder sequence = computation->schedule();
     if (options_.hoist_parameters) HoistParameters(*computation, sequence);
     if (options_.hoist_constants) HoistConstants(sequence);

@@ -13,7 +13,7 @@
 // Without a schedule nothing happens; a remark says so.
 // Leaves alone: computations whose parameters come before all but tuples, get-tuple-elements,
 // bitcasts and constants; constants of computations where one of them has control edges; bitcasts
-// and get-tuple-elements with control predecessors; fusion bodies.
+// and get-tuple-elements with control predecessors; bodies of fusions and of composite operations.
 #pragma once
 
 #include "passes/pass.h"

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "passes/schedule/latency_schedule.h"
 #include "passes/schedule/overlap_schedule.h"
+#include "passes/util/scheduling_annotation.h"
 
 namespace hlo {
 namespace {
@@ -50,6 +53,37 @@ bool SetOrder(Computation& computation, std::vector<Instruction*> sequence, Pass
   return true;
 }
 
+// Top down, groups begin with starts; one of halves alone would put a done right after its start.
+absl::StatusOr<bool> MoveGroupsToStarts(const Computation& computation) {
+  constexpr OpcodeSet kHalves = {Opcode::kAsyncStart, Opcode::kAsyncDone};
+  std::map<SchedulingAnnotation, std::vector<Instruction*>> groups;
+  for (Instruction* instruction : computation.instructions()) {
+    ASSIGN_OR_RETURN(const std::optional<SchedulingAnnotation> group,
+                     SchedulingAnnotationOf(*instruction));
+    if (group.has_value()) groups[*group].push_back(instruction);
+  }
+  bool changed = false;
+  for (const auto& [group, members] : groups) {
+    const bool is_of_halves = absl::c_all_of(
+        members, [&](const Instruction* member) { return kHalves.Has(member->opcode()); });
+    for (Instruction* member : members) {
+      if (is_of_halves) {
+        RemoveSchedulingAnnotation(member);
+      } else if (Instruction* const start =
+                     member->opcode() == Opcode::kAsyncDone ? member->operand(0) : nullptr;
+                 start != nullptr && start->opcode() == Opcode::kAsyncStart &&
+                 !HasSchedulingAnnotation(*start)) {
+        SetSchedulingAnnotation(start, group);
+        RemoveSchedulingAnnotation(member);
+      } else {
+        continue;
+      }
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> LatencyHidingScheduler::RunByTimes(Module& module,
@@ -86,14 +120,16 @@ absl::StatusOr<bool> LatencyHidingScheduler::RunByTimes(Module& module,
 // What is there when computations are called, by the serial of each, where there is a limit.
 std::vector<std::vector<ValueId>> LiveAtCalls(const std::vector<Computation*>& callees_first,
                                               size_t serials, const Values& values,
-                                              const AliasSets& sets) {
+                                              const AliasSets& sets, bool top_down) {
   std::vector<std::vector<ValueId>> live(serials);
   for (size_t i = callees_first.size(); i-- > 0;) {
     const Computation& computation = *callees_first[i];
     const std::vector<Instruction*> sequence = computation.SequenceOrPostOrder();
     OverlapMemory memory(
-        sequence, values, sets, [](const Instruction&) { return 0; }, live[computation.serial()]);
-    for (size_t at = sequence.size(); at-- > 0;) {
+        sequence, values, sets, [](const Instruction&) { return 0; }, live[computation.serial()],
+        top_down);
+    for (size_t k = sequence.size(); k-- > 0;) {
+      const size_t at = top_down ? sequence.size() - 1 - k : k;
       for (const Computation* callee : sequence[at]->calls()) {
         if (!callee->is_fusion()) live[callee->serial()] = memory.LiveSets();
       }
@@ -113,7 +149,8 @@ absl::StatusOr<LatencyHidingScheduler::ByUnits> LatencyHidingScheduler::Schedule
   std::vector<int64_t> peaks(module.serial_limit(), 0);
   std::vector<std::vector<ValueId>> live(module.serial_limit());
   if (options.memory_limit_bytes > 0)
-    live = LiveAtCalls(computations, module.serial_limit(), values, sets);
+    live =
+        LiveAtCalls(computations, module.serial_limit(), values, sets, options.top_down_scheduling);
   ByUnits result;
   for (Computation* computation : computations) {
     std::vector<Instruction*> sequence = computation->SequenceOrPostOrder();
@@ -126,16 +163,21 @@ absl::StatusOr<LatencyHidingScheduler::ByUnits> LatencyHidingScheduler::Schedule
     OverlapMemory memory(
         sequence, values, sets,
         [&peaks](const Instruction& instruction) { return MostOfCallees(instruction, peaks); },
-        live[computation->serial()]);
+        live[computation->serial()], options.top_down_scheduling);
     if (has_work) {
-      OverlapGraph graph(sequence, resources, values, sets,
-                         [&effects](const Instruction& instruction) {
-                           return KeepsItsPlace(instruction, effects);
-                         });
+      OverlapGraph graph(
+          sequence, resources, values, sets,
+          [&effects](const Instruction& instruction) {
+            return KeepsItsPlace(instruction, effects);
+          },
+          options.top_down_scheduling);
       ASSIGN_OR_RETURN(sequence, OverlapSchedule(graph, memory, resources, options).Make());
       result.has_work = true;
     } else {
-      for (size_t i = sequence.size(); i-- > 0;) memory.Add(static_cast<uint32_t>(i));
+      for (size_t i = sequence.size(); i-- > 0;) {
+        const size_t at = options.top_down_scheduling ? sequence.size() - 1 - i : i;
+        memory.Add(static_cast<uint32_t>(at));
+      }
     }
     peaks[computation->serial()] = memory.peak_bytes();
     result.peak_bytes = std::max(result.peak_bytes, memory.peak_bytes());
@@ -148,8 +190,14 @@ absl::StatusOr<LatencyHidingScheduler::ByUnits> LatencyHidingScheduler::Schedule
 absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
                                                         PassContext& context) const {
   Options options = options_;
+  bool regrouped = false;
+  for (const Computation* computation : module.computations()) {
+    if (!options.top_down_scheduling) break;
+    ASSIGN_OR_RETURN(const bool moved, MoveGroupsToStarts(*computation));
+    regrouped |= moved;
+  }
   ASSIGN_OR_RETURN(ByUnits result, ScheduleByUnits(module, context, options));
-  bool changed = result.changed;
+  bool changed = result.changed || regrouped;
   for (int64_t run = 0; run < options_.rerun && result.has_work; ++run) {
     if (options_.memory_limit_bytes == 0 || result.peak_bytes <= options_.memory_limit_bytes) break;
     // 0 would be no limit.

@@ -20,6 +20,11 @@
 // `scheduler_hint` says `force_early` of custom calls, `force_delay` of them, async-start and
 // async-done, `force_delay_async` of starts and dones; `scheduler_delay_priority` is a number. What
 // is to be late comes last in the computation read from its end, that is early in it.
+// `enable_schedule_by_structure` keeps starts for when nothing else is ready.
+//
+// `top_down_scheduling` makes sequences from their beginning instead: starts go as soon as they
+// can, dones when enough lies between. Groups of async-starts and async-dones alone then go, and a
+// start joins the group of its async-done in its place.
 //
 // With `platform`, times are those of the cost analysis there (lib/analysis/async_overlap.h). A
 // done then waits for as much work as its operation takes by them, or as there is, and no
@@ -65,6 +70,8 @@ struct LatencyHidingSchedulerOptions {
   bool track_sync_op_resource_usage = false;
   bool aggressive_scheduling_policies = false;
   bool prioritize_async_depth_over_stall = false;
+  bool enable_schedule_by_structure = false;
+  bool top_down_scheduling = false;
   bool enable_release_start_policy = false;
   bool depth_based_memory_pressure_reduction = false;
   bool flexible_scheduling_annotation_scheduling = false;
@@ -79,9 +86,10 @@ struct LatencyHidingSchedulerOptions {
               send_recv_overlap_limit, send_recv_host_overlap_limit, rerun, schedule_send_recvs,
               force_send_recv_to_use_same_resource, track_sync_op_resource_usage,
               aggressive_scheduling_policies, prioritize_async_depth_over_stall,
-              enable_release_start_policy, depth_based_memory_pressure_reduction,
-              flexible_scheduling_annotation_scheduling, aggressive_flexible_annotation_scheduling,
-              force_delay_over_memory_pressure, deannotate_group_if_blocked)
+              enable_schedule_by_structure, top_down_scheduling, enable_release_start_policy,
+              depth_based_memory_pressure_reduction, flexible_scheduling_annotation_scheduling,
+              aggressive_flexible_annotation_scheduling, force_delay_over_memory_pressure,
+              deannotate_group_if_blocked)
 };
 
 class LatencyHidingScheduler final : public WithOptions<Pass, LatencyHidingSchedulerOptions> {

@@ -13,10 +13,11 @@
 //   bfs        what becomes ready first runs first: much may run at the same time
 //   default    the one of list, dfs and postorder, for all computations, with which the entry has
 //              the smallest peak
-// The peak counts the bytes of values (lib/analysis/values.h) that somebody still reads, each leaf
-// by itself and under whatever name, and that of called computations. Parameters and constants
-// count nothing, what a loop begins with becomes its state; other memory that values may share is
-// not known here.
+// Bytes are those of values (memory_values.h): each leaf by itself and under whatever name, and the
+// tables of tuples. The peak counts what somebody still reads, and that of called computations.
+// Parameters and constants count nothing, what a loop begins with becomes its state, and a result
+// that is made element by element, or sorted, may lie where an operand ends that has its shape;
+// other memory that values may share is not known here.
 //
 // Requires: nothing.  Ensures: the module is scheduled.  The answer "changed" is about
 // the schedule.
@@ -48,7 +49,6 @@ class MemoryScheduler final
   static constexpr AnalysisSet kPreserves =
       AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
   using WithOptions::WithOptions;
-  static constexpr uint32_t kUnknown = ~uint32_t{0};
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  protected:
@@ -61,6 +61,7 @@ class MemoryScheduler final
   void TakeOrders(const Module& module);
 
   const Values* values_ = nullptr;    // while it runs
+  std::vector<bool> is_alone_;        // of them
   InstructionMap<uint32_t> numbers_;  // the place of each instruction in its computation
   // Each computation looks at its own alone: the number of each value in the computation that makes
   // it; the post-order, by serial, where it is known.

@@ -85,8 +85,8 @@ absl::Status CheckHints(const Instruction& instruction) {
 OverlapGraph::OverlapGraph(const std::vector<Instruction*>& given,
                            const OverlapResources& resources, const Values& values,
                            const AliasSets& sets,
-                           const std::function<bool(const Instruction&)>& has_effect)
-    : nodes_(given.size()) {
+                           const std::function<bool(const Instruction&)>& has_effect, bool top_down)
+    : top_down_(top_down), nodes_(given.size()) {
   for (uint32_t i = 0; i < given.size(); ++i) {
     OverlapNode& node = nodes_[i];
     Instruction& instruction = *given[i];
@@ -104,9 +104,12 @@ OverlapGraph::OverlapGraph(const std::vector<Instruction*>& given,
       node.occupies |= use == ResourceUse::kOccupies;
       node.releases |= use == ResourceUse::kReleases;
     }
-    node.reads_done = absl::c_any_of(instruction.operands(), [&](const Instruction* operand) {
-      return resources.IsDone(*operand);
-    });
+    node.is_next_to_half =
+        top_down ? absl::c_any_of(instruction.users(),
+                                  [&](const Instruction* user) { return resources.IsStart(*user); })
+                 : absl::c_any_of(instruction.operands(), [&](const Instruction* operand) {
+                     return resources.IsDone(*operand);
+                   });
     node.runs_at_once = RunsAtOnce(instruction);
     ReadHints(node);
   }
@@ -121,7 +124,9 @@ OverlapGraph::OverlapGraph(const std::vector<Instruction*>& given,
   }
   AddReadersOfResults(values, sets);
   AddLoopsAfterSends();
+  if (top_down) AddReceivesAfterLoops();
   FindDepths();
+  if (top_down) FindHeights();
   for (OverlapNode& node : nodes_) node.missing = node.after.size();
   for (uint32_t i = 0; i < nodes_.size(); ++i) CountUnlocks(i);
 }
@@ -133,6 +138,7 @@ std::optional<uint32_t> OverlapGraph::NumberOf(const Instruction& instruction) c
 }
 
 void OverlapGraph::AddEdge(uint32_t from, uint32_t to, double latency) {
+  if (top_down_) std::swap(from, to);
   nodes_[from].after.push_back({to, latency});
   nodes_[to].before.push_back({from, latency});
 }
@@ -154,7 +160,7 @@ bool OverlapGraph::Reaches(uint32_t from, uint32_t to) const {
     if (at == to) return true;
     if (seen[at]) continue;
     seen[at] = true;
-    for (const OverlapEdge& edge : nodes_[at].after) pending.push_back(edge.to);
+    for (const OverlapEdge& edge : Later(nodes_[at])) pending.push_back(edge.to);
   }
   return false;
 }
@@ -212,23 +218,61 @@ void OverlapGraph::AddLoopsAfterSends() {
   }
 }
 
+// What is received after a send that comes after a loop would lie beside the loop otherwise.
+void OverlapGraph::AddReceivesAfterLoops() {
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Instruction& done = *nodes_[i].instruction;
+    if (done.opcode() != Opcode::kSendDone) continue;
+    for (const Instruction* received : done.control_successors()) {
+      if (received->opcode() != Opcode::kRecvDone) continue;
+      const std::optional<uint32_t> begun = NumberOf(*received->operand(0));
+      if (!begun || nodes_[*begun].instruction->opcode() != Opcode::kRecv) continue;
+      for (uint32_t loop = 0; loop < i; ++loop) {
+        if (nodes_[loop].instruction->opcode() == Opcode::kWhile && Reaches(loop, i) &&
+            !Reaches(*begun, loop))
+          AddEdge(loop, *begun, kShort);
+      }
+    }
+  }
+}
+
 void OverlapGraph::FindDepths() {
   std::vector<size_t> missing;
   std::vector<uint32_t> ready;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    missing.push_back(nodes_[i].before.size());
+    missing.push_back(Earlier(nodes_[i]).size());
     if (missing.back() == 0) ready.push_back(i);
   }
   while (!ready.empty()) {
     OverlapNode& node = nodes_[ready.back()];
     ready.pop_back();
-    for (const OverlapEdge& edge : node.before) {
+    for (const OverlapEdge& edge : Earlier(node)) {
       const OverlapNode& earlier = nodes_[edge.to];
       node.async_depth =
           std::max(node.async_depth, earlier.async_depth + (node.is_done ? edge.latency : 0));
       node.depth = std::max(node.depth, earlier.depth + 1);
     }
-    for (const OverlapEdge& edge : node.after) {
+    for (const OverlapEdge& edge : Later(node)) {
+      if (--missing[edge.to] == 0) ready.push_back(edge.to);
+    }
+  }
+}
+
+void OverlapGraph::FindHeights() {
+  std::vector<size_t> missing;
+  std::vector<uint32_t> ready;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    missing.push_back(Later(nodes_[i]).size());
+    if (missing.back() == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    OverlapNode& node = nodes_[ready.back()];
+    ready.pop_back();
+    for (const OverlapEdge& edge : Later(node)) {
+      node.async_height = std::max(
+          node.async_height, nodes_[edge.to].async_height + (node.is_start ? edge.latency : 0));
+    }
+    for (const OverlapEdge& edge : Earlier(node)) {
       if (--missing[edge.to] == 0) ready.push_back(edge.to);
     }
   }

@@ -4,7 +4,8 @@
 // convolution or an output fusion, 1000 for a loop fusion, 1 for the rest. What writes over the
 // memory that a done yields, or reads it, comes before the start; what has side effects stays in
 // its order; a done of a send that follows the done of a receive comes before the loops that wait
-// for the latter.
+// for the latter; top down, a receive whose done follows that of a send comes after the loops
+// before that.
 //
 // Hints of `scheduler_hint`: `force_early` of custom calls; `force_delay` of custom calls,
 // async-start and async-done; `force_delay_async` of starts, and of dones, which it makes early.
@@ -30,7 +31,9 @@ struct OverlapEdge {
 
 struct OverlapNode {
   Instruction* instruction = nullptr;
-  std::vector<OverlapEdge> before, after;  // what it waits for; what waits for it
+  // What it waits for; what waits for it. Top down they are exchanged: what is scheduled after it,
+  // and what has to be there.
+  std::vector<OverlapEdge> before, after;
   double cost = 1;
   ResourceUses resources;
   ResourceCounts needed = {};
@@ -38,15 +41,16 @@ struct OverlapNode {
   bool is_start = false, is_done = false;
   std::optional<uint32_t> start;  // of a done, if it reads that
   bool occupies = false, releases = false;
-  bool reads_done = false;
+  bool is_next_to_half = false;  // reads a done; top down: a start reads it
   bool is_early = false, is_late = false, is_late_if_free = false;
   int64_t late_priority = 0;
   bool runs_at_once = false;  // does nothing
   double async_depth = 0;
+  double async_height = 0;  // top down: the same from the end
   int64_t depth = 0;
   int64_t group = -1;
 
-  // While the sequence is made from its end:
+  // While the sequence is made:
   double ready_time = std::numeric_limits<double>::max();
   size_t missing = 0;   // of those after it
   int64_t unlocks = 0;  // that many are ready once it is there
@@ -63,7 +67,7 @@ class OverlapGraph {
   // `given`: the instructions in an order that is right; numbers are places in it.
   OverlapGraph(const std::vector<Instruction*>& given, const OverlapResources& resources,
                const Values& values, const AliasSets& sets,
-               const std::function<bool(const Instruction&)>& has_effect);
+               const std::function<bool(const Instruction&)>& has_effect, bool top_down);
 
   size_t size() const { return nodes_.size(); }
   OverlapNode& operator[](uint32_t number) { return nodes_[number]; }
@@ -77,11 +81,21 @@ class OverlapGraph {
   void AddUses(uint32_t number);
   void AddReadersOfResults(const Values& values, const AliasSets& sets);
   void AddLoopsAfterSends();
+  void AddReceivesAfterLoops();
   void FindDepths();
+  void FindHeights();
   void CountUnlocks(uint32_t number);
   // Whether `to` comes after `from` in any order.
   bool Reaches(uint32_t from, uint32_t to) const;
 
+  const std::vector<OverlapEdge>& Earlier(const OverlapNode& node) const {
+    return top_down_ ? node.after : node.before;
+  }
+  const std::vector<OverlapEdge>& Later(const OverlapNode& node) const {
+    return top_down_ ? node.before : node.after;
+  }
+
+  const bool top_down_;
   std::vector<OverlapNode> nodes_;
   absl::flat_hash_map<const Instruction*, uint32_t> numbers_;  // looked up only
 };

@@ -20,7 +20,7 @@ bool IsOwnMemory(Shape shape) {
 OverlapMemory::OverlapMemory(const std::vector<Instruction*>& given, const Values& values,
                              const AliasSets& sets,
                              const std::function<int64_t(const Instruction&)>& inside,
-                             const std::vector<ValueId>& live)
+                             const std::vector<ValueId>& live, bool top_down)
     : needs_(given.size()) {
   absl::flat_hash_map<ValueId, uint32_t> buffers;  // looked up only
   const auto buffer_of = [&](ValueId set, bool is_counted) {
@@ -72,6 +72,41 @@ OverlapMemory::OverlapMemory(const std::vector<Instruction*>& given, const Value
     }
   }
   is_live_.resize(bytes_.size(), false);
+  if (top_down) TurnRound(given, values, sets);
+}
+
+void OverlapMemory::TurnRound(const std::vector<Instruction*>& given, const Values& values,
+                              const AliasSets& sets) {
+  absl::flat_hash_map<ValueId, uint32_t> buffers;  // looked up only
+  for (uint32_t buffer = 0; buffer < sets_.size(); ++buffer) buffers[sets_[buffer]] = buffer;
+  const auto of = [&](const Instruction& instruction) {
+    std::vector<uint32_t> found;
+    if (!values.Has(instruction)) return found;
+    for (const ValueId value : values.Of(instruction)) {
+      const auto at = buffers.find(sets.SetOf(value));
+      if (at != buffers.end()) found.push_back(at->second);
+    }
+    absl::c_sort(found);
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  };
+  // What others hold, or are given, is theirs to free.
+  std::vector<bool> stays(bytes_.size(), true);
+  std::vector<uint32_t> last(bytes_.size(), 0);
+  for (uint32_t i = 0; i < given.size(); ++i) {
+    for (const uint32_t buffer : needs_[i].makes) stays[buffer] = false;
+    for (const uint32_t buffer : needs_[i].reads) last[buffer] = i;
+  }
+  for (const uint32_t buffer : of(*given[0]->parent()->root())) stays[buffer] = true;
+  for (uint32_t i = 0; i < given.size(); ++i) {
+    Needs& needs = needs_[i];
+    const std::vector<uint32_t> read = std::move(needs.reads);
+    needs.reads = of(*given[i]);
+    needs.makes.clear();
+    for (const uint32_t buffer : read) {
+      if (!stays[buffer] && last[buffer] == i) needs.makes.push_back(buffer);
+    }
+  }
 }
 
 std::vector<ValueId> OverlapMemory::LiveSets() const {

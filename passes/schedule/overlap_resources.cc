@@ -76,14 +76,17 @@ bool OverlapResources::IsDone(const Instruction& instruction) const {
   return form.half == Opcode::kAsyncDone && IsSupported(instruction, form.operation);
 }
 
+ResourceUse OverlapResources::UseBy(bool start) const {
+  return start == options_.top_down_scheduling ? ResourceUse::kOccupies : ResourceUse::kReleases;
+}
+
 ResourceUses OverlapResources::Of(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
   const AsyncForm form = AsyncFormOf(instruction);
   const std::optional<OverlapResource> resource = ResourceOf(form.operation);
   if (form.half == Opcode::kAsyncStart || form.half == Opcode::kAsyncDone) {
     if (!resource.has_value()) return {};
-    return {{*resource,
-             form.half == Opcode::kAsyncStart ? ResourceUse::kReleases : ResourceUse::kOccupies}};
+    return {{*resource, UseBy(form.half == Opcode::kAsyncStart)}};
   }
   if (opcode == Opcode::kWhile) return uses_[instruction.while_body()->serial()];
   if (opcode == Opcode::kAfterAll) return {{OverlapResource::kSendHost, ResourceUse::kNone}};
@@ -97,7 +100,7 @@ ResourceUses OverlapResources::Of(const Instruction& instruction) const {
     const OverlapResource taken = !is_host ? OverlapResource::kSendRecv
                                   : is_own ? OverlapResource::kRecvHost
                                            : OverlapResource::kSendHost;
-    return {{taken, is_done ? ResourceUse::kOccupies : ResourceUse::kReleases}};
+    return {{taken, UseBy(!is_done)}};
   }
   if (!options_.track_sync_op_resource_usage || !resource.has_value()) return {};
   return {{*resource, ResourceUse::kOccupies}, {*resource, ResourceUse::kReleases}};

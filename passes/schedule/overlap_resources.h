@@ -1,6 +1,6 @@
 // What operations that run in the background take of what devices have only so much of, for
 // `latency-hiding-scheduler`. Sequences are made from their end, so it is a done that occupies a
-// resource and its start that releases it:
+// resource and its start that releases it; with `top_down_scheduling` the other way round:
 //
 //   s = all-gather-start(x)      releases kAllGather
 //   d = all-gather-done(s)       occupies it
@@ -60,6 +60,8 @@ class OverlapResources {
 
  private:
   bool IsSupported(const Instruction& instruction, Opcode operation) const;
+  // By a start, or a done.
+  ResourceUse UseBy(bool start) const;
 
   const LatencyHidingSchedulerOptions& options_;
   std::vector<ResourceCounts> most_;  // by serial of the computation

@@ -73,20 +73,24 @@ absl::Status OverlapSchedule::FindGroups() {
   return absl::OkStatus();
 }
 
-// At one time while the members come in their order, the last one first.
+// At one time while the members come in their order, the last one first. (XLA counts so top down,
+// too, where it is starts that occupy something.)
 ResourceCounts OverlapSchedule::NeededInOrder(const Group& group) const {
   ResourceCounts needed = {}, most = {};
+  const int sign = options_.top_down_scheduling ? -1 : 1;
   for (auto member = group.members.rbegin(); member != group.members.rend(); ++member) {
     const OverlapNode& node = graph_[*member];
     if (node.is_start) {
+      const std::vector<OverlapEdge>& later =
+          options_.top_down_scheduling ? node.before : node.after;
       const auto edge = absl::c_find_if(
-          node.after, [&](const OverlapEdge& after) { return graph_[after.to].start == *member; });
-      for (size_t i = 0; i < needed.size() && edge != node.after.end(); ++i)
-        needed[i] -= graph_[edge->to].needed[i];
+          later, [&](const OverlapEdge& after) { return graph_[after.to].start == *member; });
+      for (size_t i = 0; i < needed.size() && edge != later.end(); ++i)
+        needed[i] -= sign * graph_[edge->to].needed[i];
       continue;
     }
     for (size_t i = 0; i < needed.size(); ++i) {
-      needed[i] += node.needed[i];
+      needed[i] += sign * node.needed[i];
       most[i] = std::max(most[i], needed[i]);
     }
   }
@@ -207,7 +211,7 @@ absl::Status OverlapSchedule::CannotGoOn() const {
                  node.instruction->name(), node.group);
   }
   return Internal("nothing is ready, but {} of {} instructions are not scheduled",
-                  graph_.size() - reversed_.size(), graph_.size());
+                  graph_.size() - made_.size(), graph_.size());
 }
 
 // ---- choosing ----
@@ -225,7 +229,8 @@ MemoryChange OverlapSchedule::ChangeBy(Candidate& candidate) const {
   MemoryChange change = memory_.ChangeBy(candidate.number);
   // Its start may come right away.
   const OverlapNode& node = graph_[candidate.number];
-  if (node.is_done && !node.before.empty() && graph_[node.before[0].to].is_start) {
+  if (!options_.top_down_scheduling && node.is_done && !node.before.empty() &&
+      graph_[node.before[0].to].is_start) {
     const MemoryChange by_start = memory_.ChangeBy(node.before[0].to);
     change.increase = std::min(change.increase, by_start.increase);
     change.peak = std::max(change.peak, by_start.peak);
@@ -251,9 +256,11 @@ bool OverlapSchedule::MayWait(Candidate& candidate) const {
   return node.releases && node.async_depth == 0 && !IsShort(candidate);
 }
 
-// A done of a send to the host waits until its send could go: that needs no memory meanwhile.
-bool OverlapSchedule::IsDueDone(const OverlapNode& node) const {
+// What begins an operation: a done; top down, a start. A done of a send to the host waits until its
+// send could go: that needs no memory meanwhile.
+bool OverlapSchedule::IsDueHalf(const OverlapNode& node) const {
   if (!node.occupies) return false;
+  if (options_.top_down_scheduling) return node.is_start;
   if (node.instruction->opcode() != Opcode::kSendDone ||
       node.resources[0].first != OverlapResource::kSendHost)
     return true;
@@ -286,11 +293,17 @@ int OverlapSchedule::CompareByMemory(Candidate& a, Candidate& b) {
 
 int OverlapSchedule::CompareByTime(Candidate& a, Candidate& b) {
   const OverlapNode &x = graph_[a.number], &y = graph_[b.number];
-  if (const int better = Compare(IsDueDone(x), IsDueDone(y))) return better;
+  if (options_.enable_schedule_by_structure) {
+    const auto ends = [this](const OverlapNode& node) {
+      return options_.top_down_scheduling ? node.is_done : node.is_start;
+    };
+    if (const int better = Compare(ends(y), ends(x))) return better;
+  }
+  if (const int better = Compare(IsDueHalf(x), IsDueHalf(y))) return better;
   // What hides a start that is to be late stays free as long as there is another.
   if (x.start.has_value() && y.start.has_value() &&
       x.instruction->opcode() == y.instruction->opcode()) {
-    if (const int better = Compare(!graph_[*x.start].is_late, !graph_[*y.start].is_late))
+    if (const int better = CompareLate(graph_[*x.start].is_late, graph_[*y.start].is_late))
       return better;
   }
   if (options_.enable_release_start_policy) {
@@ -319,7 +332,9 @@ int OverlapSchedule::CompareByTime(Candidate& a, Candidate& b) {
 
 int OverlapSchedule::CompareByOutlook(Candidate& a, Candidate& b) const {
   const OverlapNode &x = graph_[a.number], &y = graph_[b.number];
-  if (const int better = Compare(x.async_depth, y.async_depth)) return better;
+  const int further = options_.top_down_scheduling ? Compare(x.async_height, y.async_height)
+                                                   : Compare(x.async_depth, y.async_depth);
+  if (further != 0) return further;
   if (waiting_.empty()) return 0;
   // Work that is as long as what is to be hidden.
   const double wanted = graph_[waiting_.front()].ready_time - now_;
@@ -329,12 +344,12 @@ int OverlapSchedule::CompareByOutlook(Candidate& a, Candidate& b) const {
 
 bool OverlapSchedule::IsBetter(Candidate& a, Candidate& b) {
   const OverlapNode &x = graph_[a.number], &y = graph_[b.number];
-  const auto compare_freed = [&] { return Compare(y.is_late_if_free, x.is_late_if_free); };
+  const auto compare_freed = [&] { return CompareLate(x.is_late_if_free, y.is_late_if_free); };
   const bool is_freed_late = options_.force_delay_over_memory_pressure;
   if (const int better = is_freed_late ? compare_freed() : 0) return better > 0;
-  if (const int better = Compare(x.is_early, y.is_early)) return better > 0;
-  if (const int better = Compare(y.is_late, x.is_late)) return better > 0;
-  if (const int better = Compare(y.late_priority, x.late_priority)) return better > 0;
+  if (const int better = CompareLate(!x.is_early, !y.is_early)) return better > 0;
+  if (const int better = CompareLate(x.is_late, y.is_late)) return better > 0;
+  if (const int better = CompareLate(x.late_priority, y.late_priority)) return better > 0;
   const bool is_tight =
       options_.memory_limit_bytes > 0 && memory_.live_bytes() > options_.memory_limit_bytes / 2;
   if (is_tight) {
@@ -346,7 +361,7 @@ bool OverlapSchedule::IsBetter(Candidate& a, Candidate& b) {
   if (is_aggressive) {
     if (const int better = CompareByOutlook(a, b)) return better > 0;
   }
-  if (const int better = Compare(x.reads_done, y.reads_done)) return better > 0;
+  if (const int better = Compare(x.is_next_to_half, y.is_next_to_half)) return better > 0;
   if (is_aggressive) {
     if (const int better = Compare(x.unlocks, y.unlocks)) return better > 0;
   }
@@ -354,7 +369,7 @@ bool OverlapSchedule::IsBetter(Candidate& a, Candidate& b) {
     if (const int better = Compare(ChangeBy(a).increase < 0, ChangeBy(b).increase < 0))
       return better > 0;
   }
-  return a.number > b.number;
+  return options_.top_down_scheduling ? a.number < b.number : a.number > b.number;
 }
 
 std::optional<OverlapSchedule::Number> OverlapSchedule::TakeBest(bool within_limits) {
@@ -429,7 +444,7 @@ void OverlapSchedule::ReleaseOperands(Number number) {
 
 void OverlapSchedule::Schedule(Number number) {
   OverlapNode& node = graph_[number];
-  reversed_.push_back(number);
+  made_.push_back(number);
   node.is_scheduled = true;
   std::erase(held_back_, number);
   std::vector<int64_t> seen;
@@ -467,8 +482,8 @@ absl::StatusOr<std::vector<Instruction*>> OverlapSchedule::Make() {
     Schedule(*best);
   }
   std::vector<Instruction*> sequence;
-  for (auto number = reversed_.rbegin(); number != reversed_.rend(); ++number)
-    sequence.push_back(graph_[*number].instruction);
+  for (const Number number : made_) sequence.push_back(graph_[number].instruction);
+  if (!options_.top_down_scheduling) absl::c_reverse(sequence);
   return sequence;
 }
 

@@ -10,6 +10,9 @@
 //   what reads a done, so that this comes next
 //   what came last before
 //
+// With `top_down_scheduling` all that is turned round: the sequence is made from its beginning, a
+// start takes the place of a done.
+//
 // A done waits while as many operations of its kind are under way as may be. What does nothing goes
 // at once. A group goes in one piece when all that comes after it is there, dones first, starts
 // last.
@@ -70,7 +73,13 @@ class OverlapSchedule {
   MemoryChange ChangeBy(Candidate& candidate) const;
   bool IsShort(Candidate& candidate) const;
   bool MayWait(Candidate& candidate) const;
-  bool IsDueDone(const OverlapNode& node) const;
+  bool IsDueHalf(const OverlapNode& node) const;
+  // What is to be late comes last from the end of the sequence, first top down.
+  template <class T>
+  int CompareLate(T a, T b) const {
+    const int order = (b < a) - (a < b);
+    return options_.top_down_scheduling ? order : -order;
+  }
 
   void Schedule(Number number);
   void Take(const OverlapNode& node);
@@ -86,7 +95,7 @@ class OverlapSchedule {
   std::vector<int64_t> ready_groups_;
   std::vector<Number> held_back_;  // of groups, left to the scheduler
   int64_t current_group_ = -1;
-  std::vector<Number> reversed_;
+  std::vector<Number> made_;  // the sequence, from its end; top down, from its beginning
   double now_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "passes/schedule/root_instruction_sinker.h"
 
 #include "lib/ir/builder.h"
+#include "passes/util/composite.h"
 
 namespace hlo {
 namespace {
@@ -39,7 +40,8 @@ absl::StatusOr<bool> RootInstructionSinker::Run(Module& module, PassContext& con
   }
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    if (!computation->has_schedule() || computation->schedule().back() == computation->root())
+    if (!computation->has_schedule() || computation->schedule().back() == computation->root() ||
+        IsCompositeBody(*computation))
       continue;
     const Instruction& root = *computation->root();
     if (!root.shape().IsTuple() && !root.shape().IsArray()) {

@@ -8,7 +8,8 @@
 //
 // Without a schedule nothing happens; a remark says so.  Ensures: roots stand last, except where a
 // root is neither array nor tuple.
-// Leaves alone: computations whose root stands last already; fusion bodies.
+// Leaves alone: computations whose root stands last already; bodies of fusions and of
+// composite operations.
 #pragma once
 
 #include "passes/pass.h"
