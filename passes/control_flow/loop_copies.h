@@ -40,7 +40,7 @@ void SetOriginInIteration(Instruction* copy, const Instruction& loop, int64_t it
 // collectives: copies of it must stay in order.
 bool HasOtherEffects(const Instruction& instruction);
 
-// Lets what has such effects in `next`, a copy of an iteration, wait for all such of the one before.
+// Lets what has such effects in `next`, a copy of an iteration, wait for all such of the last one.
 void KeepEffectsInOrder(const std::vector<Instruction*>& before,
                         const std::vector<Instruction*>& next);
 
