@@ -295,10 +295,8 @@ absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context
     }
     unrolled |= result != nullptr;
   }
-  if (unrolled) {
-    RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
-    RETURN_IF_ERROR(RunPart(FlattenCallGraph(), module, context).status());
-  }
+  if (prepared || unrolled) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
+  if (unrolled) RETURN_IF_ERROR(RunPart(FlattenCallGraph(), module, context).status());
   return prepared || unrolled;
 }
 
