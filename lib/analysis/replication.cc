@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/device_groups.h"
@@ -23,8 +24,11 @@ constexpr OpcodeSet kUnpredictable = {Opcode::kInfeed,
 
 }  // namespace
 
-Replication::Replication(const Values& values, Across across)
-    : values_(values), across_(across), same_(static_cast<size_t>(values.count()), true) {
+Replication::Replication(const Values& values, Across across, Groups groups)
+    : values_(values),
+      across_(across),
+      groups_(std::move(groups)),
+      same_(static_cast<size_t>(values.count()), true) {
   // All are taken to be the same until something speaks against it: so loops settle.
   for (bool changed = true; changed;) {
     changed = false;
@@ -76,6 +80,7 @@ bool Replication::IsSame(const Instruction& instruction, int64_t leaf) const {
   if (HasTrait(opcode, kCollective) || HasTrait(opcode, kAsyncStart) ||
       HasTrait(opcode, kAsyncDone) || kUnpredictable.Has(opcode) || instruction.HasOwnSideEffect())
     return false;
+  if (opcode == Opcode::kDynamicSlice && IsTableOfGroups(instruction)) return true;
   for (const Computation* callee : instruction.calls()) {
     if (CallKindOf(opcode) == CallKind::kEmbedded && !BodyIsSame(*callee)) return false;
   }
@@ -97,6 +102,24 @@ bool Replication::BodyIsSame(const Computation& body) const {
   return true;
 }
 
+// One entry of a table, by the number of the device, that is the same for all of a group.
+bool Replication::IsTableOfGroups(const Instruction& slice) const {
+  const Opcode number = across_ == Across::kReplicas ? Opcode::kReplicaId : Opcode::kPartitionId;
+  const Instruction& table = *slice.operand(0);
+  if (!table.IsConstant() || table.literal().is_elided() || table.shape().rank() != 1 ||
+      !IsInteger(table.shape().element_type()) || slice.shape().dim(0) != 1 ||
+      slice.operand(1)->opcode() != number)
+    return false;
+  return std::all_of(groups_.begin(), groups_.end(),
+                     [&](const std::vector<int64_t>& group) {
+                       return std::all_of(group.begin(), group.end(), [&](int64_t id) {
+                         return id >= 0 && id < table.shape().dim(0) &&
+                                table.literal().GetInt(id) == table.literal().GetInt(group[0]);
+                       });
+                     }) &&
+         !groups_.empty();
+}
+
 // Whether all that must agree are in one group: then they get the same. An all-to-all gives each of
 // them something else.
 bool Replication::CollectiveIsSame(const Instruction& collective) const {
@@ -111,20 +134,32 @@ bool Replication::CollectiveIsSame(const Instruction& collective) const {
   if (HasManyDevices(config)) return false;  // whose groups nobody lists
   const int64_t partitions = config.num_partitions;
   const bool by_replica = across_ == Across::kReplicas;
-  std::vector<int64_t> group_of(static_cast<size_t>(by_replica ? partitions : config.replica_count),
-                                -1);
+  // The group of the collective that each of our groups is in, for each partition (replica).
+  std::map<std::pair<int64_t, int64_t>, int64_t> group_of;
   int64_t group = 0;
   for (const std::vector<int64_t>& devices : DeviceGroups(collective)) {
     for (const int64_t device : devices) {
-      const int64_t set = by_replica ? device % partitions : device / partitions;
-      if (set < 0 || set >= static_cast<int64_t>(group_of.size())) return false;
-      int64_t& seen = group_of[static_cast<size_t>(set)];
-      if (seen >= 0 && seen != group) return false;
-      seen = group;
+      if (device < 0 || device >= config.replica_count * partitions) return false;
+      const int64_t replica = device / partitions, partition = device % partitions;
+      const std::optional<int64_t> ours = GroupOf(by_replica ? replica : partition);
+      if (!ours) continue;
+      const auto [seen, is_new] =
+          group_of.emplace(std::pair(by_replica ? partition : replica, *ours), group);
+      if (!is_new && seen->second != group) return false;
     }
     ++group;
   }
   return true;
+}
+
+// The number of the group; none: nobody asks for `id`.
+std::optional<int64_t> Replication::GroupOf(int64_t id) const {
+  if (groups_.empty()) return 0;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (std::find(groups_[i].begin(), groups_[i].end(), id) != groups_[i].end())
+      return static_cast<int64_t>(i);
+  }
+  return std::nullopt;
 }
 
 std::string Replication::ToString(const Module& module) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/async_chain.h"
 #include "lib/support/decision.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
@@ -24,6 +25,22 @@ bool MayFold(const Instruction& instruction) {
 
 constexpr OpcodeSet kSendInSome = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart,
                                    Opcode::kSend, Opcode::kRecv};
+
+// What meets other devices: a collective, by itself or asynchronously, or a transfer between them.
+bool MeetsDevices(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kSend || opcode == Opcode::kRecv)
+    return !instruction.attrs<ChannelAttrs>().is_host_transfer;
+  if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone) {
+    const Instruction* const start = AsyncStartOf(instruction);
+    return start != nullptr && MeetsDevices(*start);
+  }
+  if (opcode == Opcode::kAsyncStart || instruction.IsFusion()) {
+    const std::vector<Instruction*> inside = instruction.call(0)->instruction_vector();
+    return absl::c_any_of(inside, [](const Instruction* each) { return MeetsDevices(*each); });
+  }
+  return HasTrait(opcode, kCollective);
+}
 
 int64_t FloorOfHalf(int64_t value) { return value >> 1; }
 
@@ -79,8 +96,7 @@ class LoopUnrolling {
       order = AppendIteration(order, state, ".full_unroll_clone", copies);
       state = next;
     }
-    if (known_.step) *known_.step *= *known_.trip_count;
-    known_.trip_count = 1;
+    known_ = {.trip_count = 1};
     WriteKnowledge();
   }
 
@@ -112,20 +128,6 @@ class LoopUnrolling {
     return made;
   }
 
-  // What has effects waits for all such of the last iteration.
-  static void KeepEffectsInOrder(const std::vector<Instruction*>& last,
-                                 const std::vector<Instruction*>& next) {
-    std::vector<Instruction*> before;
-    for (Instruction* instruction : last) {
-      if (HasOtherEffects(*instruction)) before.push_back(instruction);
-    }
-    if (before.empty()) return;
-    for (Instruction* copy : next) {
-      if (!HasOtherEffects(*copy)) continue;
-      for (Instruction* earlier : before) copy->AddControlPredecessor(earlier);
-    }
-  }
-
   // What reads the state waits for all that the last iteration has made.
   static void WaitForLast(const Instruction& state, const Instruction& last,
                           const CopyMap& copies) {
@@ -135,7 +137,7 @@ class LoopUnrolling {
       for (const Instruction* reader : read->users()) {
         const auto copy = copies.find(reader);
         if (copy == copies.end() || copy->second == &last || MayFold(*reader) ||
-            HasTrait(reader->opcode(), kCollective))
+            MeetsDevices(*reader))
           continue;
         waiting.push_back(copy->second);
       }

@@ -142,6 +142,7 @@ class TokenLeader {
 
   absl::StatusOr<bool> Run(const std::vector<Computation*>& computations) {
     if (absl::c_any_of(computations, HoldsDomain)) return false;
+    for (const Computation* computation : computations) RETURN_IF_ERROR(CheckCallers(*computation));
     bool changed = false;
     for (const Opcode opcode : {Opcode::kInfeed, Opcode::kOutfeed}) {
       for (Computation* computation : computations) {
@@ -178,6 +179,23 @@ class TokenLeader {
         return instruction;
     }
     return nullptr;
+  }
+
+  // Each computation around a dangling chain has one caller.
+  static absl::Status CheckCallers(const Computation& computation) {
+    const Instruction* feed = FirstDangling(computation, Opcode::kInfeed);
+    if (feed == nullptr) feed = FirstDangling(computation, Opcode::kOutfeed);
+    if (feed == nullptr) return absl::OkStatus();
+    const Computation* around = &computation;
+    while (!around->is_entry() && !around->callers().empty()) {
+      if (around->callers().size() > 1)
+        return Error(feed->loc(),
+                     "the token of `{}` is to leave `{}`, which is called in {} places, expected "
+                     "one; `flatten-call-graph` makes it so",
+                     feed->name(), around->name(), around->callers().size());
+      around = around->callers()[0].caller->parent();
+    }
+    return absl::OkStatus();
   }
 
   static absl::Status LeadOut(const Chain& chain) {

@@ -11,12 +11,11 @@
 // become one. Values that are no tuples become tuples of one element first. Ends with
 // `tuple-simplifier` and `dce`.
 //
-// Requires: computations with one caller (`flatten-call-graph`).  Ensures: no such chain is in a
-// loop or branch but as below.
-// Leaves alone: the entry; called functions (`call-inliner`); computations with several callers;
-// loops and conditionals with shardings; conditions of loops; infeeds and outfeeds with a config;
-// modules with domains in loops or branches; all but the first such chain of a kind in a
-// computation.
+// Requires: computations with one caller around such chains (`flatten-call-graph`).  Ensures: no
+// such chain is in a loop or branch but as below.  Errors: one in what is called more than once.
+// Leaves alone: the entry; called functions (`call-inliner`); loops and conditionals with
+// shardings; conditions of loops; infeeds and outfeeds with a config; modules with domains in loops
+// or branches; all but the first such chain of a kind in a computation.
 #pragma once
 
 #include "passes/pass.h"

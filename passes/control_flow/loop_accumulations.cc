@@ -176,15 +176,35 @@ bool IsZeroValue(const Instruction& value) {
 LoopAccumulations::LoopAccumulations(Module& module, Limits limits, PassContext& context)
     : module_(module), context_(context), limits_(limits) {}
 
+const Replication& LoopAccumulations::SameAcross(Replication::Across across,
+                                                 Replication::Groups groups) {
+  const auto known = absl::c_find_if(sameness_, [&](const std::unique_ptr<Sameness>& each) {
+    return each->across == across && each->groups == groups;
+  });
+  if (known != sameness_.end()) return (*known)->values;
+  if (values_ == nullptr) values_ = std::make_unique<Values>(module_);
+  sameness_.push_back(std::unique_ptr<Sameness>(
+      new Sameness{across, groups, Replication(*values_, across, groups)}));
+  return sameness_.back()->values;
+}
+
 // Whether `value` is the same on all devices that `reduce` lets talk to each other.
 bool LoopAccumulations::IsSame(const Instruction& value, const Instruction& reduce) {
+  using Across = Replication::Across;
   const std::optional<GroupMode> mode = GroupModeOf(reduce);
-  const bool replicas = module_.config().replica_count != 1 && mode != GroupMode::kCrossPartition;
-  const bool partitions = module_.config().num_partitions != 1 && mode != GroupMode::kCrossReplica;
-  if (!replicas && !partitions) return true;
-  if (sameness_ == nullptr) sameness_ = std::make_unique<Sameness>(module_);
-  return (!replicas || sameness_->replicas.Of(value)) &&
-         (!partitions || sameness_->partitions.Of(value));
+  const ModuleConfig& config = module_.config();
+  const bool replicas = config.replica_count != 1 && mode != GroupMode::kCrossPartition;
+  const bool partitions = config.num_partitions != 1 && mode != GroupMode::kCrossReplica;
+  Replication::Groups groups;
+  if (mode && !HasManyDevices(config)) groups = ReplicaGroupsOf(reduce).Flatten();
+  // Of replicas with all their partitions; numbers of devices are those of replicas or partitions
+  // where there is one of the others.
+  Replication::Groups of_replicas, of_partitions;
+  if (mode != GroupMode::kFlattened || config.num_partitions == 1) of_replicas = groups;
+  if (mode == GroupMode::kCrossPartition || config.replica_count == 1) of_partitions = groups;
+  if (mode == GroupMode::kCrossReplicaAndPartition) of_partitions = {};
+  return (!replicas || SameAcross(Across::kReplicas, of_replicas).Of(value)) &&
+         (!partitions || SameAcross(Across::kPartitions, of_partitions).Of(value));
 }
 
 std::vector<MovableReduce> LoopAccumulations::Find(const std::vector<Instruction*>& loops) {

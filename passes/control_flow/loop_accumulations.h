@@ -71,20 +71,18 @@ class LoopAccumulations {
   bool StartsAlike(const Path& from, const Path& to, const Instruction& reduce);
 
   // Made when first asked for: the module has changed since the pass began.
+  const Replication& SameAcross(Replication::Across across, Replication::Groups groups);
   struct Sameness {
-    explicit Sameness(const Module& module)
-        : values(module),
-          replicas(values, Replication::Across::kReplicas),
-          partitions(values, Replication::Across::kPartitions) {}
-    Values values;
-    Replication replicas;
-    Replication partitions;
+    Replication::Across across;
+    Replication::Groups groups;
+    Replication values;
   };
 
   Module& module_;
   PassContext& context_;
   Limits limits_;
-  std::unique_ptr<Sameness> sameness_;
+  std::unique_ptr<Values> values_;
+  std::vector<std::unique_ptr<Sameness>> sameness_;
 };
 
 }  // namespace hlo

@@ -1,5 +1,6 @@
 #include "passes/control_flow/loop_copies.h"
 
+#include "absl/container/flat_hash_set.h"
 #include "lib/ops/opcode_groups.h"
 #include "passes/util/channels.h"
 #include "passes/util/origins.h"
@@ -21,6 +22,23 @@ std::string WithSuffix(std::string_view name, std::string_view suffix) {
   return fmt::format("{}{}", name.substr(0, at + suffix.size()), number + 1);
 }
 
+// Whether `computation`, or what it calls, sends or receives.
+bool SendsOrReceives(const Computation& computation) {
+  absl::flat_hash_set<const Computation*> seen = {&computation};
+  std::vector<const Computation*> pending = {&computation};
+  while (!pending.empty()) {
+    const Computation& top = *pending.back();
+    pending.pop_back();
+    for (const Instruction* instruction : top.instructions()) {
+      if (kSendRecvOps.Has(instruction->opcode())) return true;
+      for (const Computation* callee : instruction->calls()) {
+        if (seen.insert(callee).second) pending.push_back(callee);
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 IterationCopier::IterationCopier(Module& module)
@@ -37,10 +55,13 @@ std::vector<Instruction*> IterationCopier::Copy(const std::vector<Instruction*>&
     Instruction* copy = target->AddClone(*original, original->shape(), operands);
     copy->set_loc(original->loc());
     if (!suffix.empty()) module_.Rename(copy, WithSuffix(original->name(), suffix));
-    // A fusion keeps its body to itself.
-    if (original->IsFusion())
-      copy->SetCall(0, module_.CloneComputation(*original->fused_computation(), ".clone",
-                                                /*deep=*/false));
+    // A fusion keeps its body to itself, and so does what runs asynchronously.
+    if (original->IsFusion() || original->opcode() == Opcode::kAsyncStart) {
+      Computation* const own = module_.CloneComputation(*original->call(0), ".clone",
+                                                        /*deep=*/!original->IsFusion());
+      RenewChannels(*own);
+      copy->SetCall(0, own);
+    }
     if (ReplaceChannelId(copy, next_channel_)) ++next_channel_;
     copies[original] = copy;
     made.push_back(copy);
@@ -82,18 +103,24 @@ bool HasOtherEffects(const Instruction& instruction) {
   return false;
 }
 
+void KeepEffectsInOrder(const std::vector<Instruction*>& before,
+                        const std::vector<Instruction*>& next) {
+  std::vector<Instruction*> earlier;
+  for (Instruction* instruction : before) {
+    if (HasOtherEffects(*instruction)) earlier.push_back(instruction);
+  }
+  if (earlier.empty()) return;
+  for (Instruction* copy : next) {
+    if (!HasOtherEffects(*copy)) continue;
+    for (Instruction* instruction : earlier) copy->AddControlPredecessor(instruction);
+  }
+}
+
 bool MayCopyIterations(const Instruction& loop) {
-  const auto is_harmless = [](const Instruction* instruction) {
-    const bool talks = kSendRecvOps.Has(instruction->opcode());
-    return !talks &&
-           (!instruction->HasSideEffect() || HasTrait(instruction->opcode(), kCollective));
-  };
-  const std::vector<Instruction*> body = loop.while_body()->instruction_vector();
   const std::vector<Instruction*> condition = loop.while_condition()->instruction_vector();
-  return absl::c_all_of(body, is_harmless) &&
-         absl::c_none_of(condition, [](const Instruction* instruction) {
-           return instruction->HasSideEffect();
-         });
+  const bool has_effects = absl::c_any_of(
+      condition, [](const Instruction* instruction) { return instruction->HasSideEffect(); });
+  return !has_effects && !SendsOrReceives(*loop.while_body());
 }
 
 }  // namespace hlo

@@ -19,8 +19,8 @@ class IterationCopier {
   // Copies the instructions of `order`, which lie in one computation, operands first, to the end of
   // `target`, but for those that `copies` holds: these stand there already, the state that the
   // iteration starts with above all. Control edges between copied instructions are copied, bodies
-  // of fusions too, and collectives get channels of their own. Names get `suffix`, or a
-  // number after it where they have it already.
+  // of fusions and asynchronous computations too, and collectives, also in these, get channels of
+  // their own. Names get `suffix`, or a number after it where they have it already.
   // Returns the copies in order.
   std::vector<Instruction*> Copy(const std::vector<Instruction*>& order, Computation* target,
                                  std::string_view suffix, CopyMap& copies);
@@ -40,8 +40,12 @@ void SetOriginInIteration(Instruction* copy, const Instruction& loop, int64_t it
 // collectives: copies of it must stay in order.
 bool HasOtherEffects(const Instruction& instruction);
 
-// Whether `loop` may run its iterations in another place than a loop: it neither sends nor
-// receives, and has no effects but those of collectives in its body.
+// Lets what has such effects in `next`, a copy of an iteration, wait for all such of the last one.
+void KeepEffectsInOrder(const std::vector<Instruction*>& before,
+                        const std::vector<Instruction*>& next);
+
+// Whether `loop` may run its iterations in another place than a loop: neither it nor what it calls
+// sends or receives, and its condition, which goes, has no effects.
 bool MayCopyIterations(const Instruction& loop);
 
 }  // namespace hlo

@@ -1,22 +1,27 @@
 #include "passes/control_flow/propagate_call_metadata.h"
 
-#include <algorithm>
+#include "absl/container/flat_hash_set.h"
+#include "lib/analysis/call_graph.h"
+#include "passes/util/call_metadata.h"
 
 namespace hlo {
 namespace {
 
-std::string_view NameOf(const Instruction& instruction) { return instruction.metadata().op_name; }
-
-// What all callers are called, if they are calls and loops and agree; empty otherwise.
-std::string_view NameOfCallers(const Computation& computation) {
-  std::string_view name;
-  for (const CallSite& site : computation.callers()) {
-    const Instruction& caller = *site.caller;
-    const bool runs = caller.opcode() == Opcode::kCall || caller.opcode() == Opcode::kWhile;
-    if (!runs || (!name.empty() && NameOf(caller) != name)) return "";
-    name = NameOf(caller);
+// `computation`, and what its loops, branches and asynchronous operations run; calls have their own
+// say. Callers first.
+std::vector<Computation*> RunWith(Computation* computation) {
+  std::vector<Computation*> all = {computation};
+  absl::flat_hash_set<const Computation*> known = {computation};
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Instruction* instruction : all[i]->PostOrder()) {
+      const Opcode opcode = instruction->opcode();
+      if (opcode == Opcode::kCall || CallKindOf(opcode) != CallKind::kControlFlow) continue;
+      for (Computation* callee : instruction->calls()) {
+        if (known.insert(callee).second) all.push_back(callee);
+      }
+    }
   }
-  return name;
+  return all;
 }
 
 }  // namespace
@@ -26,16 +31,18 @@ absl::StatusOr<bool> PropagateCallMetadata::Run(Module& module, PassContext& con
   const std::vector<Computation*> computations = context.NonFusionComputations(module);
   // Callers first: their names grow before they are passed on.
   for (auto it = computations.rbegin(); it != computations.rend(); ++it) {
-    const std::string prefix(NameOfCallers(**it));
-    if (prefix.empty()) continue;
-    for (Instruction* instruction : (*it)->instructions()) {
-      const std::string_view name = NameOf(*instruction);
-      if (name.starts_with(prefix)) continue;
+    for (const Instruction* call : (*it)->PostOrder()) {
+      if (call->opcode() != Opcode::kCall) continue;
+      CallMetadata metadata(*call);
+      if (metadata.empty()) continue;
       if (!context.MayRewrite()) return changed;
-      std::string longer = name.empty() ? prefix : fmt::format("{}/{}", prefix, name);
-      instruction->mutable_extras().metadata.op_name = std::move(longer);
-      context.Count("named");
-      changed = true;
+      for (const Computation* computation : RunWith(call->to_apply())) {
+        for (Instruction* instruction : computation->instructions()) {
+          if (!metadata.PassOn(*instruction)) continue;
+          context.Count("named");
+          changed = true;
+        }
+      }
     }
   }
   return changed;

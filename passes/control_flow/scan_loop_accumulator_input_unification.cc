@@ -4,16 +4,29 @@
 
 #include "lib/analysis/trip_count.h"
 #include "passes/control_flow/widen_loop.h"
+#include "passes/simplify/tuple_simplifier.h"
 #include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
 
-// An element of which one row along `dim` is accessed in each iteration.
-struct RowElement {
-  int64_t index;
-  int dim;
-};
+// The first get-tuple-element of element `i` of `tuple`; null: nobody reads it.
+Instruction* FirstRead(const Instruction& tuple, int64_t i) {
+  Instruction* first = nullptr;
+  for (const Use& use : tuple.uses()) {
+    if (use.user->opcode() == Opcode::kGetTupleElement && use.user->tuple_index() == i &&
+        (first == nullptr || use.user->id() < first->id()))
+      first = use.user;
+  }
+  return first;
+}
+
+std::optional<int64_t> IndexAmongOperands(const Instruction& user, const Instruction& value) {
+  for (int i = 0; i < user.operand_count(); ++i) {
+    if (user.operand(i) == &value) return i;
+  }
+  return std::nullopt;
+}
 
 class ScanLoop {
  public:
@@ -30,20 +43,13 @@ class ScanLoop {
 
   // Pairs of an accumulator and the input that takes its place.
   std::vector<std::pair<int64_t, int64_t>> FindPairs() const {
-    std::vector<RowElement> inputs;
-    for (int64_t i = 0; i < count(); ++i) {
-      if (const std::optional<int> dim = InputDim(i)) inputs.push_back({i, *dim});
-    }
     std::vector<std::pair<int64_t, int64_t>> pairs;
-    for (int64_t i = 0; i < count() && !inputs.empty(); ++i) {
+    for (int64_t i = 0; i < count(); ++i) {
       const std::optional<int> dim = AccumulatorDim(i);
       if (!dim || IsCarriedAround(i)) continue;
-      const auto input = absl::c_find_if(inputs, [&](const RowElement& x) {
-        return x.dim == *dim && Element(x.index) == Element(i);
-      });
-      if (input == inputs.end()) continue;
-      pairs.emplace_back(i, input->index);
-      inputs.erase(input);
+      const std::optional<int64_t> input = NextInputOf(i);
+      if (input && Element(*input) == Element(i) && InputDim(*input) == dim)
+        pairs.emplace_back(i, *input);
     }
     return pairs;
   }
@@ -54,37 +60,54 @@ class ScanLoop {
   Shape Element(int64_t i) const { return loop_->shape().element(static_cast<int>(i)); }
   const Instruction& Next(int64_t i) const { return *body().root()->operand(static_cast<int>(i)); }
 
+  // The element that the loop around starts with accumulator `i` of its last iteration, if this is
+  // all that becomes of it.
+  std::optional<int64_t> NextInputOf(int64_t i) const {
+    const Computation& around = *loop_->parent();
+    const Instruction* const result = FirstRead(*loop_, i);
+    if (result == nullptr || around.root()->opcode() != Opcode::kTuple) return std::nullopt;
+    const std::optional<int64_t> carried = IndexAmongOperands(*around.root(), *result);
+    if (!carried) return std::nullopt;
+    const Instruction* const input = FirstRead(*around.parameter(0), *carried);
+    if (input == nullptr || !input->has_one_user() || input->users()[0] != loop_->operand(0))
+      return std::nullopt;
+    return IndexAmongOperands(*loop_->operand(0), *input);
+  }
+
   // The dimension along which an access to `whole` of the size of `part`, which starts at the
-  // operands from `first` on, takes row `i` in iteration `i`.
+  // operands from `first` on, takes a whole row: row `i` in iteration `i`.
   std::optional<int> RowDim(const Instruction& access, Shape whole, Shape part, int first) const {
     if (whole.has_dynamic_dims() || access.operand_count() != first + whole.rank())
       return std::nullopt;
+    std::optional<int> dim;
     for (int d = 0; d < whole.rank(); ++d) {
       const Instruction& start = *access.operand(first + d);
-      if (IsParameterElement(start, counter_) && whole.dim(d) == trip_count_ && part.dim(d) == 1)
-        return d;
+      if (start.IsConstant() && !IsZeroConstant(start)) return std::nullopt;
+      if (!IsParameterElement(start, counter_)) continue;
+      if (dim || whole.dim(d) != trip_count_ || part.dim(d) != 1) return std::nullopt;
+      dim = d;
     }
-    return std::nullopt;
+    for (int d = 0; d < whole.rank(); ++d) {
+      if (d != dim && part.dim(d) != whole.dim(d)) return std::nullopt;
+    }
+    return dim;
+  }
+
+  static bool IsZeroConstant(const Instruction& value) {
+    return !value.literal().is_elided() && value.literal().IsAll(0);
   }
 
   // An array that only passes through, and of which only the row of the iteration is read.
   std::optional<int> InputDim(int64_t i) const {
     const auto& reads = reads_[static_cast<size_t>(i)];
-    if (in_condition_[static_cast<size_t>(i)] || !IsParameterElement(Next(i), i))
+    if (in_condition_[static_cast<size_t>(i)] || !IsParameterElement(Next(i), i) ||
+        reads.size() != 1 || reads[0]->use_count() != 2 || reads[0]->has_control_edges())
       return std::nullopt;
-    std::optional<int> dim;
-    for (const Instruction* read : reads) {
-      for (const Use& use : read->uses()) {
-        const Instruction& user = *use.user;
-        if (&user == body().root() && use.operand_index == i) continue;
-        if (user.opcode() != Opcode::kDynamicSlice || use.operand_index != 0) return std::nullopt;
-        const std::optional<int> here = RowDim(user, read->shape(), user.shape(), 1);
-        if (!here || (dim && *dim != *here)) return std::nullopt;
-        dim = here;
-      }
-      if (read->has_control_edges()) return std::nullopt;
+    for (const Use& use : reads[0]->uses()) {
+      if (use.user->opcode() == Opcode::kDynamicSlice && use.operand_index == 0)
+        return RowDim(*use.user, reads[0]->shape(), use.user->shape(), 1);
     }
-    return dim;
+    return std::nullopt;
   }
 
   // An array of which each iteration writes a whole row, and that nothing reads.
@@ -95,13 +118,7 @@ class ScanLoop {
         update.opcode() != Opcode::kDynamicUpdateSlice || update.operand(0) != reads[0] ||
         update.shape() != reads[0]->shape())
       return std::nullopt;
-    const Shape whole = update.shape(), part = update.operand(1)->shape();
-    const std::optional<int> dim = RowDim(update, whole, part, 2);
-    if (!dim) return std::nullopt;
-    for (int d = 0; d < whole.rank(); ++d) {
-      if (d != *dim && part.dim(d) != whole.dim(d)) return std::nullopt;
-    }
-    return dim;
+    return RowDim(update, update.shape(), update.operand(1)->shape(), 2);
   }
 
   // Made outside all loops: nothing is made anew in each iteration of the loop around.
@@ -173,6 +190,7 @@ absl::StatusOr<bool> ScanLoopAccumulatorInputUnification::Run(Module& module,
       changed = true;
     }
   }
+  if (changed) RETURN_IF_ERROR(RunPart(TupleSimplifier(), module, context).status());
   return changed;
 }
 

@@ -29,7 +29,7 @@ bool CallsAnyOf(const absl::flat_hash_set<const Computation*>& callees,
 }  // namespace
 
 absl::StatusOr<bool> UnflattenCallGraph::Run(Module& module, PassContext& context) {
-  TwinComputations called;
+  TwinComputations called({.compare_metadata = true});
   absl::flat_hash_set<const Computation*> unknown;  // hold elided constants, or call such
   bool changed = false;
   for (const auto& [computation, hash] : ContentHashes(module)) {

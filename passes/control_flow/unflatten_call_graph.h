@@ -2,7 +2,8 @@
 //
 //   c = call(x), to_apply=f,  d = call(y), to_apply=f.clone      =>   d = call(y), to_apply=f
 //
-// Computations are equal when they are the same but for names and places.
+// Computations are equal when they are the same but for names; what comes from other places of the
+// source program is not, as in XLA.
 //
 // Requires: nothing.  Ensures: computations that nobody calls any more are gone.
 // Leaves alone: what calls a computation otherwise (loops, conditionals, fusions, reductions, …);

@@ -186,11 +186,10 @@ std::vector<Instruction*> LoopsOf(const Computation& body) {
   return loops;
 }
 
-bool AnySumConstrainsLayout(const Computation& body) {
+bool AnyConstrainsLayout(const Computation& body, OpcodeSet collectives) {
   const std::vector<Instruction*> all = body.instruction_vector();
-  return absl::c_any_of(all, [](const Instruction* i) {
-    return (i->opcode() == Opcode::kAllReduce || i->opcode() == Opcode::kReduceScatter) &&
-           ConstrainsLayout(*i);
+  return absl::c_any_of(all, [&](const Instruction* instruction) {
+    return collectives.Has(instruction->opcode()) && ConstrainsLayout(*instruction);
   });
 }
 
@@ -226,8 +225,8 @@ absl::StatusOr<bool> WhileLoopAllReduceCodeMotion::Run(Module& module, PassConte
   // Callees first: what leaves an inner loop may leave the outer one, too.
   for (Computation* body : context.NonFusionComputations(module)) {
     const std::vector<Instruction*> loops = LoopsOf(*body);
-    if (loops.empty() || !body->MayHoldAny(moved_opcodes) || AnySumConstrainsLayout(*body))
-      continue;
+    if (loops.empty() || !body->MayHoldAny(moved_opcodes)) continue;
+    if (AnyConstrainsLayout(*body, moved_opcodes)) break;  // layouts are no longer free anywhere
     LoopAccumulations accumulations(
         module, {options_.enable_reduce_scatter, options_.dus_max_size_bytes}, context);
     const std::vector<MovableReduce> moved = accumulations.Find(loops);

@@ -15,9 +15,11 @@
 // `run_setup_passes`: `reorder-reduce-transpose` and `reorder-convert-reduce-add` go first.
 //
 // Requires: bodies that nothing but loops call; nobody reads acc in the loop but that sum.
-// Leaves alone: bodies with collectives that constrain layouts; sums by other combiners than add;
-// all-reduces that something else reads, of several arrays, with control edges; pred, complex and
-// f8; reduce-scatters of what is moved before it is added.
+// Leaves alone: all that follows a body with such a collective that constrains layouts; sums by
+// other combiners than add; all-reduces that something else reads, of several arrays, with control
+// edges; pred, complex and f8; reduce-scatters of what is moved before it is added. Unlike XLA's:
+// selections by what differs between the devices, and all-reduces of a scatter into the element
+// itself, of which each iteration multiplies what was there; both would give other values.
 #pragma once
 
 #include "passes/pass.h"

@@ -1,17 +1,20 @@
 #include "passes/control_flow/while_loop_fusible_sinking.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/ir/elementwise.h"
 #include "lib/support/contains.h"
 #include "passes/control_flow/widen_loop.h"
-#include "passes/simplify/dce.h"
 #include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
 
+// XLA's limit. It only looks when it comes to something for the second time, so that trees may be
+// larger.
 constexpr size_t kMostMoved = 100;
 
 // Makes many elements of few.
@@ -35,30 +38,88 @@ bool IsLookedUp(const Instruction& value) {
   });
 }
 
-// What `value` is made of, operands first; nothing if that is something else in the end.
-std::vector<Instruction*> MadeOf(Instruction* value) {
-  std::vector<Instruction*> order;
-  absl::flat_hash_set<const Instruction*> done;
-  std::vector<Instruction*> stack = {value};
-  while (!stack.empty()) {
-    Instruction* top = stack.back();
-    if (done.contains(top)) {
-      stack.pop_back();
+// Whether `value` is made of little by operations that may be done again.
+bool IsMadeOfLittle(const Instruction* value) {
+  absl::flat_hash_set<const Instruction*> seen;
+  std::vector<const Instruction*> pending = {value};
+  while (!pending.empty()) {
+    const Instruction* const top = pending.back();
+    pending.pop_back();
+    if (top->has_control_edges()) return false;
+    if (!seen.insert(top).second) {
+      if (seen.size() > kMostMoved) return false;
       continue;
     }
-    const bool expands = Expands(*top);
-    if (top->has_control_edges() || (!expands && !PassesOn(*top)) || done.size() > kMostMoved)
-      return {};
-    const size_t before = stack.size();
-    for (Instruction* operand : top->operands()) {
-      if (!done.contains(operand) && (!expands || Expands(*operand))) stack.push_back(operand);
-    }
-    if (stack.size() > before) continue;
-    stack.pop_back();
-    done.insert(top);
-    order.push_back(top);
+    if (Expands(*top)) continue;
+    if (!PassesOn(*top)) return false;
+    pending.insert(pending.end(), top->operands().begin(), top->operands().end());
   }
-  return order;
+  return true;
+}
+
+// What a value is made of, as XLA fuses it: what passes on first, then what expands.
+class MadeOf {
+ public:
+  explicit MadeOf(Instruction* value) : value_(value) {
+    Take(value);
+    if (!Expands(*value)) TakeAll(/*expanding=*/false);
+    TakeAll(/*expanding=*/true);
+  }
+
+  // What these read, in the order in which a fusion would.
+  const std::vector<Instruction*>& operands() const { return operands_; }
+
+  // Operands first.
+  std::vector<Instruction*> InOrder() const {
+    std::vector<Instruction*> order;
+    absl::flat_hash_set<const Instruction*> done;
+    std::vector<Instruction*> stack = {value_};
+    while (!stack.empty()) {
+      Instruction* const top = stack.back();
+      const size_t before = stack.size();
+      for (Instruction* operand : top->operands()) {
+        if (taken_.contains(operand) && !done.contains(operand)) stack.push_back(operand);
+      }
+      if (stack.size() > before) continue;
+      stack.pop_back();
+      if (done.insert(top).second) order.push_back(top);
+    }
+    return order;
+  }
+
+ private:
+  void Take(Instruction* instruction) {
+    taken_.insert(instruction);
+    for (Instruction* operand : instruction->operands()) {
+      if (!taken_.contains(operand) && !Contains(operands_, operand)) operands_.push_back(operand);
+    }
+  }
+
+  // The last operand of its kind first, as long as there is one.
+  void TakeAll(bool expanding) {
+    const auto is_next = [&](const Instruction* operand) { return Expands(*operand) == expanding; };
+    for (;;) {
+      const auto last = std::find_if(operands_.rbegin(), operands_.rend(), is_next);
+      if (last == operands_.rend()) return;
+      Instruction* const operand = *last;
+      operands_.erase(std::next(last).base());
+      Take(operand);
+    }
+  }
+
+  Instruction* value_;
+  absl::flat_hash_set<const Instruction*> taken_;
+  std::vector<Instruction*> operands_;
+};
+
+// CarryMore, without the tuple that the loop started with.
+absl::StatusOr<std::vector<Instruction*>> CarryInstead(Instruction* loop,
+                                                       const std::vector<Instruction*>& values) {
+  Instruction* const old_init = loop->operand(0);
+  ASSIGN_OR_RETURN(std::vector<Instruction*> reads, CarryMore(loop, values));
+  if (!old_init->is_used() && !old_init->has_control_edges())
+    loop->parent()->RemoveUnused(old_init);
+  return reads;
 }
 
 class OneLoopSinking {
@@ -74,7 +135,7 @@ class OneLoopSinking {
       carried.insert(carried.end(), chosen.carried.begin(), chosen.carried.end());
     std::vector<Instruction*> reads;
     if (!carried.empty()) {
-      ASSIGN_OR_RETURN(reads, CarryMore(loop_, carried));
+      ASSIGN_OR_RETURN(reads, CarryInstead(loop_, carried));
     }
     size_t next_read = 0;
     for (const Chosen& chosen : chosen_) {
@@ -96,24 +157,15 @@ class OneLoopSinking {
 
   void Choose() {
     const Computation& body = *loop_->while_body();
-    for (Instruction* read : body.parameter(0)->users()) {
-      if (read->has_control_edges() || read->is_root() || !read->has_uses()) continue;
-      const auto i = static_cast<int>(read->tuple_index());
-      const Instruction* const next = body.root()->operand(i);
-      const bool only_carried = next == read && read->has_one_user();
-      if (!IsParameterElement(*next, i) || only_carried || IsLookedUp(*read)) continue;
-      Instruction* value = loop_->operand(0)->operand(i);
-      Chosen chosen = {read, MadeOf(value), {}};
-      if (chosen.moved.empty()) continue;
+    for (int i = 0; i < body.root()->operand_count(); ++i) {
+      Instruction* const read = body.root()->operand(i);
+      if (!IsParameterElement(*read, i) || read->has_control_edges() || IsLookedUp(*read)) continue;
+      Instruction* const value = loop_->operand(0)->operand(i);
+      if (!IsMadeOfLittle(value)) continue;
       if (!context_.MayRewrite()) return;
       context_.Passed(*value, "loop `{}` makes it itself", loop_->name());
-      for (const Instruction* instruction : chosen.moved) {
-        for (Instruction* operand : instruction->operands()) {
-          if (!Contains(chosen.moved, operand) && !Contains(chosen.carried, operand))
-            chosen.carried.push_back(operand);
-        }
-      }
-      chosen_.push_back(std::move(chosen));
+      const MadeOf made_of(value);
+      chosen_.push_back({read, made_of.InOrder(), made_of.operands()});
     }
   }
 
@@ -129,17 +181,22 @@ class OneLoopSinking {
       copy->set_loc(instruction->loc());
       inside[instruction] = copy;
     }
-    chosen.read->ReplaceAllUsesWith(inside.at(chosen.moved.back()));
     ReadBesideLoop(chosen.read->tuple_index(), chosen.moved.back());
+    ReplaceRead(chosen.read, inside.at(chosen.moved.back()));
   }
 
   // After the loop, too, element `i` is `value`.
   void ReadBesideLoop(int64_t i, Instruction* value) const {
     for (Instruction* user : loop_->users()) {
-      if (user->opcode() != Opcode::kGetTupleElement || user->tuple_index() != i) continue;
-      user->ReplaceAllUsesWith(value);
-      if (user->is_root()) user->parent()->set_root(value);
+      if (user->opcode() == Opcode::kGetTupleElement && user->tuple_index() == i)
+        ReplaceRead(user, value);
     }
+  }
+
+  static void ReplaceRead(Instruction* read, Instruction* value) {
+    read->ReplaceAllUsesWith(value);
+    if (read->is_root()) read->parent()->set_root(value);
+    if (!read->has_control_edges()) read->parent()->Remove(read);
   }
 
   Instruction* loop_;
@@ -192,7 +249,7 @@ absl::StatusOr<bool> SinkFirstValues(Instruction* loop, PassContext& context) {
       (step != Opcode::kAdd && step != Opcode::kSubtract) || count == nullptr ||
       !context.MayRewrite())
     return false;
-  ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop, {first}));
+  ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryInstead(loop, {first}));
   Builder inside(&body);
   Instruction* const is_first = inside.Compare(count, reads.front(), ComparisonDirection::kEq);
   for (const int i : elements) {
@@ -241,7 +298,6 @@ absl::StatusOr<bool> WhileLoopFusibleSinking::Run(Module& module, PassContext& c
       }
     }
   }
-  if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   return changed;
 }
 

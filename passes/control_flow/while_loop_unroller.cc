@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/eval/evaluator.h"
 #include "lib/ir/any_instruction.h"
+#include "lib/ir/custom_call.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
 #include "passes/control_flow/while_loop_constant_sinking.h"
@@ -78,6 +80,58 @@ void CopyStep(const Instruction& step, const UnrollPlan& planned, Instruction* s
   copies[&step] = after;
 }
 
+// What is computed of constants alone, by few operations.
+std::optional<Literal> ConstantValue(const Instruction& value, int depth = 0) {
+  constexpr int kDeepest = 10;
+  if (value.IsConstant() && !value.literal().is_elided()) return value.literal();
+  if (depth == kDeepest || value.operand_count() == 0 || value.HasSideEffect() ||
+      !value.shape().IsArray() || value.opcode() == Opcode::kParameter)
+    return std::nullopt;
+  std::vector<Literal> operands;
+  for (const Instruction* operand : value.operands()) {
+    std::optional<Literal> known = ConstantValue(*operand, depth + 1);
+    if (!known) return std::nullopt;
+    operands.push_back(*std::move(known));
+  }
+  Evaluator evaluator;
+  absl::StatusOr<Literal> literal = evaluator.EvaluateInstruction(value, operands);
+  if (!literal.ok()) return std::nullopt;
+  return *std::move(literal);
+}
+
+// custom-call(t, i), "DynamicGte"        =>  get-tuple-element(t), index=i
+// custom-call(t, x, i), "DynamicTuple"   =>  tuple(gte(t, 0), …, x, …)      x is element i
+// Other calls, and such of an index that nobody knows, are returned as they are.
+Instruction* WithKnownElement(Instruction* call) {
+  const bool is_read = IsCustomCall(*call, "DynamicGte") && call->operand_count() == 2;
+  const bool is_update = IsCustomCall(*call, "DynamicTuple") && call->operand_count() == 3;
+  if (!is_read && !is_update) return call;
+  Instruction* const tuple = call->operand(0);
+  const Instruction& index = *call->operand(call->operand_count() - 1);
+  const std::optional<Literal> value = ConstantValue(index);
+  if (!value || !tuple->shape().IsTuple() || !index.shape().IsEffectiveScalar() ||
+      !IsInteger(index.shape().element_type()))
+    return call;
+  const int64_t at = value->GetInt();
+  const int count = tuple->shape().element_count_of_tuple();
+  const Shape shape = is_read ? call->shape() : call->operand(1)->shape();
+  if (at < 0 || at >= count || tuple->shape().element(static_cast<int>(at)) != shape ||
+      (is_update && call->shape() != tuple->shape()))
+    return call;
+  Builder builder(call->parent(), call);
+  Instruction* known = nullptr;
+  if (is_read) {
+    known = builder.GetTupleElement(tuple, at);
+  } else {
+    std::vector<Instruction*> elements;
+    for (int i = 0; i < count; ++i)
+      elements.push_back(i == at ? call->operand(1) : builder.GetTupleElement(tuple, i));
+    known = builder.Tuple(elements);
+  }
+  call->parent()->Replace(call, known);
+  return known;
+}
+
 // Puts all iterations of the loop, which starts with `state`, into `target`; returns the last
 // state.
 Instruction* CopyIterations(const UnrollPlan& planned, Instruction* state, Computation* target,
@@ -85,6 +139,7 @@ Instruction* CopyIterations(const UnrollPlan& planned, Instruction* state, Compu
   const Computation& body = *planned.loop->while_body();
   const std::vector<Instruction*> order = body.PostOrder();
   const Shape counter = planned.loop->shape().element(static_cast<int>(planned.index));
+  std::vector<Instruction*> before;
   for (int64_t k = 0; k < planned.counted.trip_count; ++k) {
     CopyMap copies;
     copies[body.parameter(0)] = state;
@@ -97,10 +152,17 @@ Instruction* CopyIterations(const UnrollPlan& planned, Instruction* state, Compu
     for (const Instruction* step : order) {
       if (IsStep(*step, planned.index)) CopyStep(*step, planned, state, k, target, copies);
     }
-    const std::vector<Instruction*> made = copier.Copy(order, target, "", copies);
+    std::vector<Instruction*> made = copier.Copy(order, target, "", copies);
     for (Instruction* copy : made) SetOriginInIteration(copy, *planned.loop, k);
     groups.Renew(made);
+    KeepEffectsInOrder(before, made);
     state = copies.at(body.root());
+    for (Instruction*& copy : made) {
+      Instruction* const element = WithKnownElement(copy);
+      if (copy == state) state = element;
+      copy = element;
+    }
+    before = std::move(made);
   }
   return state;
 }
@@ -149,7 +211,7 @@ absl::StatusOr<bool> Prepare(Module& module, PassContext& context) {
 Decision PlanUnrolling(Instruction* loop, UnrollPlan& plan) {
   if (loop->operand(0)->opcode() != Opcode::kTuple) return No("its first state is no tuple");
   if (loop->has_control_edges()) return No("it has control edges");
-  if (!MayCopyIterations(*loop)) return No("it sends, receives or has other effects");
+  if (!MayCopyIterations(*loop)) return No("it sends or receives, or its condition has effects");
   const std::optional<int64_t> index = InductionIndex(*loop);
   if (!index || loop->shape().element(static_cast<int>(*index)).rank() != 0)
     return No("no single element of its state decides when it ends");
@@ -233,10 +295,8 @@ absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context
     }
     unrolled |= result != nullptr;
   }
-  if (unrolled) {
-    RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
-    RETURN_IF_ERROR(RunPart(FlattenCallGraph(), module, context).status());
-  }
+  if (prepared || unrolled) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
+  if (unrolled) RETURN_IF_ERROR(RunPart(FlattenCallGraph(), module, context).status());
   return prepared || unrolled;
 }
 

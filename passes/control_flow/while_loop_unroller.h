@@ -7,7 +7,9 @@
 // Constants that loops carry are sunk into them first, so that more loops show their bounds; equal
 // instructions and tuples that are taken apart again go, too (`cse`, `tuple-simplifier`,
 // `while-loop-constant-sinking`). Inner loops come before outer ones; loops that stay in copies of
-// an outer body get computations of their own (`flatten-call-graph`).
+// an outer body get computations of their own (`flatten-call-graph`). What has effects waits for
+// that of the iteration before. Custom calls DynamicGte and DynamicTuple, which read and write the
+// element of a tuple whose number is a value, do so with the number of their iteration.
 //
 // Options: with `wrap_in_trivial_loop` the copies stand in the body of a loop that runs once.
 // `unroll_factor` is XLA's; anything but -1, which means all iterations, does nothing.
@@ -15,8 +17,8 @@
 // Requires: nothing.  Ensures: no loop is left but those below.
 // Leaves alone: loops that do not count up from a constant to a constant by a constant (an
 // analysis of the house: trip_count.h); more than 64 iterations, bodies of more than 800
-// instructions, more than 10,000 instructions in all; loops with control edges; loops that send,
-// receive or have effects other than those of collectives.
+// instructions, more than 10,000 instructions in all; loops with control edges; loops that send or
+// receive, and those whose condition has effects.
 #pragma once
 
 #include <memory>

@@ -105,15 +105,15 @@ class Legalization {
       top = *found;
     }
     std::vector<Instruction*> copies;
-    Walk(top, copies);
+    if (!Walk(top, copies)) return changed_;
     // Later ones first: they are out of the way then.
     for (size_t i = copies.size(); i > 0; --i) Move(copies[i - 1]);
     return changed_;
   }
 
  private:
-  // What comes after `top` until it is moved to the device.
-  void Walk(const HostPlace& top, std::vector<Instruction*>& copies) {
+  // The copies after `top` until it is moved to the device. False: the host computes on a slice.
+  bool Walk(const HostPlace& top, std::vector<Instruction*>& copies) {
     constexpr OpcodeSet kEnds = {Opcode::kSlice, Opcode::kDynamicSlice};
     PlaceSet seen;
     std::vector<HostPlace> pending = {top};
@@ -128,12 +128,14 @@ class Legalization {
         }
         const bool is_copy =
             step.edge.user == to && to->opcode() == Opcode::kCopy && to->shape().IsArray();
+        if (kEnds.Has(to->opcode()) && MoveToDeviceAfter(to) == nullptr) return false;
         if (kEnds.Has(to->opcode()) || (!step.same_buffer && !is_copy)) continue;
         if (!seen.emplace(to, step.to.index).second) continue;
         if (is_copy) copies.push_back(to);
         pending.push_back(step.to);
       }
     }
+    return true;
   }
 
   // body: …, tuple(…, MoveToDevice(p{i}), …) at i  =>  …, tuple(…, p{i}, …)

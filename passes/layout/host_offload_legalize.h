@@ -17,7 +17,7 @@
 // Requires: layouts.  Ensures: nothing. Run `host-offloader` after.
 // Leaves alone: copies between memories, copies whose path leads through calls, branches,
 // reshapes, computations of the host or tiled bitcasts, or where a loop is given something else,
-// too.
+// too; all copies of an array of which a slice is not moved to the device.
 #pragma once
 
 #include "passes/pass.h"

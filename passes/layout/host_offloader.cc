@@ -239,7 +239,10 @@ class Offload {
       }
       for (const HostStep& step : StepsAfter(place)) {
         Instruction* const to = step.to.instruction;
-        if (!step.same_buffer || (!kPassing.Has(to->opcode()) && !IsMoveToHost(*to))) return false;
+        const bool starts =
+            step.edge.user != nullptr && step.edge.user->opcode() == Opcode::kAsyncStart;
+        if (!step.same_buffer || starts || (!kPassing.Has(to->opcode()) && !IsMoveToHost(*to)))
+          return false;
         if (seen.emplace(to, step.to.index).second) pending.push_back(step.to);
       }
     }

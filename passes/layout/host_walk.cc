@@ -89,7 +89,7 @@ void HostWalk::Mark(const HostPlace& place) {
 
 void HostWalk::ComputeOnHost(Instruction& instruction) {
   std::string& type = instruction.mutable_extras().frontend_attributes["_xla_compute_type"];
-  if (type == "host") return;
+  if (!type.empty()) return;  // somebody has decided, for the host perhaps
   context_.Passed(instruction, "is computed on the host, where its operand lies");
   context_.Count("computed on the host");
   type = "host";

@@ -41,8 +41,7 @@ void ReplaceBy(std::string_view target, Instruction* call) {
                                       .OpWithShape(Opcode::kCustomCall, value->shape(), {value},
                                                    AttrsPtr::Make(std::move(attrs)));
   annotation->set_loc(call->loc());
-  if (target == kMoveToHost && call->sharding() != nullptr)
-    annotation->set_sharding(*call->sharding());
+  if (call->sharding() != nullptr) annotation->set_sharding(*call->sharding());
   computation.Replace(call, annotation);
 }
 
@@ -55,11 +54,13 @@ absl::StatusOr<bool> ConvertMemoryPlacementToInternalAnnotations::Run(Module& mo
     for (Instruction* call : computation->PostOrder()) {
       const std::string_view target = TargetInsteadOf(*call);
       if (target.empty()) continue;
-      if (call->operand_count() != 1) {
+      if (target == kMoveToHost && call->operand_count() != 1) {
         return Error(call->loc(), "`{}` says where one value is to lie, but has {} operands",
                      call->name(), call->operand_count());
       }
-      if (!Compatible(call->operand(0)->shape(), call->shape()) || !context.MayRewrite()) continue;
+      if (call->operand_count() == 0 || !Compatible(call->operand(0)->shape(), call->shape()) ||
+          !context.MayRewrite())
+        continue;
       context.Count("placements");
       context.Passed(*call, "becomes `{}`", target);
       ReplaceBy(target, call);

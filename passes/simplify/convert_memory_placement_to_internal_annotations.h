@@ -9,7 +9,7 @@
 //   device_sram                    PinToDeviceSram
 //   pinned_device                  PinToDevice
 //
-// Only MoveToHost keeps the sharding.
+// The sharding stays; of what else the call says only where it comes from.
 //
 // Requires: nothing.  Ensures: no such call outside of fusion bodies.
 // Errors: a value for the host that is not one.

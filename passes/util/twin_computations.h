@@ -18,12 +18,15 @@ inline bool HoldsElided(const Computation& computation) {
 
 class TwinComputations {
  public:
+  // `options` of what counts as equal: no less than ContentHash does.
+  explicit TwinComputations(const CompareOptions& options = {}) : options_(options) {}
+
   // A computation that was asked about before and equals `computation`, whose ContentHash is
   // `hash`, on the same thread; null: there is none, and it is remembered.
   Computation* Find(Computation* computation, uint64_t hash) {
     std::vector<Computation*>& known = by_hash_[hash];
     const auto same = absl::c_find_if(known, [&](const Computation* other) {
-      return StructurallyEqual(*other, *computation) &&
+      return StructurallyEqual(*other, *computation, options_) &&
              other->execution_thread() == computation->execution_thread();
     });
     if (same != known.end()) return *same;
@@ -32,6 +35,7 @@ class TwinComputations {
   }
 
  private:
+  CompareOptions options_;
   absl::flat_hash_map<uint64_t, std::vector<Computation*>> by_hash_;  // looked up only
 };
 
