@@ -117,11 +117,7 @@ const Sharding* AgreedSharding(const Domain& domain) {
       common = instruction->sharding();
       continue;
     }
-    const Sharding::Leaf *const one = SingleLeaf(*common), *const other =
-                                                               SingleLeaf(*instruction->sharding());
-    const bool agree =
-        one != nullptr && other != nullptr ? *one == *other : *common == *instruction->sharding();
-    if (!agree) return nullptr;
+    if (!SameDomainSharding(*common, *instruction->sharding())) return nullptr;
   }
   return common;
 }
