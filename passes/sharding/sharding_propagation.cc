@@ -322,7 +322,14 @@ void FixRelated(Module& module, const ShardedCallers& callers, Propagator& propa
   });
 }
 
-// All members of a shard_as group get one sharding that the most of them agree with.
+// What other instructions have to have the same sharding as, or who calls the program.
+bool HandsOver(const Instruction& instruction) {
+  return instruction.is_root() || instruction.opcode() == Opcode::kParameter ||
+         kProgramCallers.Has(instruction.opcode());
+}
+
+// All members of a shard_as group get one sharding: that of all together if they agree, else that
+// of the first.
 void AlignGroups(const ShardingAnnotations& annotations, const Propagator& propagator) {
   for (const auto& [id, group] : annotations.as_groups()) {
     TiledSharding otherwise;
@@ -337,8 +344,8 @@ void AlignGroups(const ShardingAnnotations& annotations, const Propagator& propa
     const TiledSharding common =
         shardings.empty() || !can_merge ? otherwise : CommonSharding(shardings, otherwise);
     for (Instruction* member : group) {
-      const bool is_given = propagator.IsFixed(*member) && LeafSharding(*member) != nullptr &&
-                            IsTiled(*LeafSharding(*member)) &&
+      const bool is_given = propagator.IsFixed(*member) && HandsOver(*member) &&
+                            LeafSharding(*member) != nullptr && IsTiled(*LeafSharding(*member)) &&
                             annotations.OpenDims(*member) == nullptr;
       if (!IsCustomCall(*member, kBarrierTo) && !is_given)
         member->set_sharding(Sharding::Of(common));
