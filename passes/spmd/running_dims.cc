@@ -115,7 +115,14 @@ class Chooser {
     const auto costs_less = [](const auto& a, const auto& b) {
       return a.second.cost < b.second.cost;
     };
-    return std::move(absl::c_min_element(best_, costs_less)->second);
+    auto chosen = absl::c_min_element(best_, costs_less);
+    // Who shares more of the work by fewer collectives may move more.
+    for (auto other = std::next(chosen); other != best_.end(); ++other) {
+      if (other->second.collectives < chosen->second.collectives &&
+          other->second.CostWithStarts() < chosen->second.CostWithStarts())
+        chosen = other;
+    }
+    return std::move(chosen->second);
   }
 
   // Operand i, divided like the loops.
