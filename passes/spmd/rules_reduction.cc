@@ -176,8 +176,8 @@ absl::StatusOr<Parts> DivideReduceWindow(Partitioner& partitioner, const Instruc
   return DivideRuns(partitioner, old, std::move(op));
 }
 
-// Each window has elements of its own, and the next one those after the stride: windows and elements
-// are cut together.
+// Each window has elements of its own, and the next one those after the stride: windows and
+// elements are cut together.
 bool IsInBlocks(const WindowDim& dim, int64_t elements, int64_t windows) {
   const WindowDim plain{.size = dim.size, .stride = dim.stride};
   return dim == plain && dim.size <= dim.stride && elements == windows * dim.stride;
