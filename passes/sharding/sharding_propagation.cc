@@ -241,6 +241,26 @@ void PutOpenMarks(Module& module, const std::vector<bool>& is_open) {
   });
 }
 
+// Where a conditional is the result of a branch, what is in it may say something else than what is
+// around it: the outermost says it for all.
+void ObeyCallers(Module& module, const ShardedCallers& callers, std::vector<Instruction*>& tied) {
+  const std::vector<Computation*> computations = module.computations();
+  const std::vector<Computation*> outer_first(computations.rbegin(), computations.rend());
+  for (const Computation* computation : outer_first) {
+    for (Instruction* caller : computation->instructions()) {
+      if (!kProgramCallers.Has(caller->opcode()) || caller->sharding() == nullptr) continue;
+      for (Instruction* other : RelatedInstructions(*caller, callers)) {
+        if (other->sharding() == nullptr) {
+          tied.push_back(other);
+        } else if (SameSharding(*other->sharding(), *caller->sharding())) {
+          continue;
+        }
+        other->set_sharding(*caller->sharding());
+      }
+    }
+  }
+}
+
 // Of instructions that hand a value to each other, the first sharding is that of all, one that is
 // not open if there is one. `tied`: those that had none, or one that was open.
 ShardedCallers TieComputations(Module& module, const std::vector<bool>& is_open,
@@ -264,6 +284,7 @@ ShardedCallers TieComputations(Module& module, const std::vector<bool>& is_open,
     }
     for (const Computation* callee : caller.calls()) callers.Add(*callee, &caller);
   });
+  ObeyCallers(module, callers, tied);
   return callers;
 }
 
