@@ -117,29 +117,39 @@ const Sharding* AgreedSharding(const Domain& domain) {
       common = instruction->sharding();
       continue;
     }
-    const Sharding::Leaf *const one = SingleLeaf(*common), *const other =
-                                                               SingleLeaf(*instruction->sharding());
-    const bool agree =
-        one != nullptr && other != nullptr ? *one == *other : *common == *instruction->sharding();
-    if (!agree) return nullptr;
+    if (!SameDomainSharding(*common, *instruction->sharding())) return nullptr;
   }
   return common;
 }
 
-// What is said of the value that the instruction holds, by any that hold it; null where nothing is.
-const Sharding* SaidOfValue(const Instruction& instruction) {
-  std::vector<const Instruction*> holders;
-  const auto add_those_of = [&holders](const Instruction& caller) {
-    holders.push_back(&caller);
-    for (const Instruction* other : DividedLike(caller)) holders.push_back(other);
+// All that hold the value that the instruction holds: the result of a conditional may be another's
+// that is the result of a branch of a third.
+std::vector<const Instruction*> HoldersOfValue(const Instruction& instruction) {
+  std::vector<const Instruction*> holders = {&instruction};
+  const auto add = [&holders](const Instruction* other) {
+    if (!absl::c_linear_search(holders, other)) holders.push_back(other);
   };
-  add_those_of(instruction);
-  for (const CallSite& site : instruction.parent()->callers()) {
-    if (absl::c_linear_search(DividedLike(*site.caller), &instruction)) add_those_of(*site.caller);
+  for (size_t i = 0; i < holders.size(); ++i) {
+    const Instruction& holder = *holders[i];
+    absl::c_for_each(DividedLike(holder), add);
+    if (!holder.is_root() && holder.opcode() != Opcode::kParameter) continue;
+    for (const CallSite& site : holder.parent()->callers()) {
+      if (absl::c_linear_search(DividedLike(*site.caller), &holder)) add(site.caller);
+    }
   }
-  const auto speaker =
-      absl::c_find_if(holders, [](const Instruction* i) { return i->sharding() != nullptr; });
-  return speaker == holders.end() ? nullptr : (*speaker)->sharding();
+  return holders;
+}
+
+// Makes of `mine` what is said of the value that the instruction holds, if anything is, or none
+// where those who hold it contradict each other.
+void AgreeWithHolders(const Instruction& instruction, std::optional<Sharding>& mine) {
+  const Sharding* said = nullptr;
+  for (const Instruction* holder : HoldersOfValue(instruction)) {
+    if (holder->sharding() == nullptr) continue;
+    if (said != nullptr && !(*said == *holder->sharding())) return mine.reset();
+    said = holder->sharding();
+  }
+  if (said != nullptr) mine = *said;
 }
 
 int64_t Normalize(const Domain& domain, const Sharding& told) {
@@ -163,7 +173,7 @@ int64_t Normalize(const Domain& domain, const Sharding& told) {
     } else if (FitsAll(*leaf, instruction->shape())) {
       mine = SameForAll(*leaf, instruction->shape());
     }
-    if (const Sharding* const said = SaidOfValue(*instruction)) mine = *said;
+    AgreeWithHolders(*instruction, mine);
     if (!mine) continue;
     instruction->set_sharding(std::move(*mine));
     ++set;

@@ -120,11 +120,12 @@ int64_t SpatialTiles(const Instruction& convolution, const ProductDims& dims, in
   return tiles;
 }
 
-// The dimensions of the result that are those of the input.
+// The dimensions of the result that are those of the input; with `batch_only` the one of its batch,
+// at its place (as XLA has it, also where the batch of the result is elsewhere).
 DimMap InputToResult(const Instruction& convolution, bool batch_only) {
   const ConvDimNumbers& labels = convolution.attrs<ConvolutionAttrs>().dim_labels;
   DimMap map(static_cast<size_t>(convolution.shape().rank()), -1);
-  map[labels.input_batch] = labels.output_batch;
+  map[labels.input_batch] = batch_only ? labels.input_batch : labels.output_batch;
   if (batch_only) return map;
   map[labels.input_feature] = labels.output_feature;
   for (size_t i = 0; i < labels.input_spatial.size(); ++i)

@@ -57,15 +57,17 @@ bool WriteAsCount(TiledSharding& sharding) {
 
 absl::StatusOr<bool> ShardingFormatPicker::Run(Module& module, PassContext& context) {
   bool changed = false;
+  const bool to_lists = options_.sharding_type == "v1";
   for (Computation* computation : module.computations()) {
     for (Instruction* instruction : computation->instructions()) {
       if (instruction->sharding() == nullptr) continue;
+      if (to_lists && instruction->sharding()->is_tuple) continue;
       Sharding sharding = *instruction->sharding();
       bool is_other = false;
       for (Sharding::Leaf& leaf : sharding.leaves) {
         auto* const tiled = std::get_if<TiledSharding>(&leaf);
         if (tiled == nullptr || tiled->kind != TiledSharding::Kind::kTiled) continue;
-        is_other |= options_.sharding_type == "v1" ? WriteAsList(*tiled) : WriteAsCount(*tiled);
+        is_other |= to_lists ? WriteAsList(*tiled) : WriteAsCount(*tiled);
       }
       if (!is_other || !context.MayRewrite()) continue;
       context.Passed(*instruction, "its sharding is written as `{}`", sharding.ToString());

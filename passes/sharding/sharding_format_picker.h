@@ -4,8 +4,8 @@
 //   best_effort_v2   {devices=[2,2]0,2,1,3}        =>  {devices=[2,2]<=[2,2]T(1,0)}
 //
 // Requires: nothing.  Ensures: the same tiles are on the same devices.
-// Leaves alone: what is not divided into tiles; named axes; with best_effort_v2 more than 32
-// devices, for which there are too many ways to try.
+// Leaves alone: what is not divided into tiles; named axes; with v1 shardings of tuples, as XLA
+// does; with best_effort_v2 more than 32 devices, for which there are too many ways to try.
 #pragma once
 
 #include "passes/pass.h"

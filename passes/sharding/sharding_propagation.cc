@@ -241,6 +241,26 @@ void PutOpenMarks(Module& module, const std::vector<bool>& is_open) {
   });
 }
 
+// Where a conditional is the result of a branch, what is in it may say something else than what is
+// around it: the outermost says it for all.
+void ObeyCallers(Module& module, const ShardedCallers& callers, std::vector<Instruction*>& tied) {
+  const std::vector<Computation*> computations = module.computations();
+  const std::vector<Computation*> outer_first(computations.rbegin(), computations.rend());
+  for (const Computation* computation : outer_first) {
+    for (Instruction* caller : computation->instructions()) {
+      if (!kProgramCallers.Has(caller->opcode()) || caller->sharding() == nullptr) continue;
+      for (Instruction* other : RelatedInstructions(*caller, callers)) {
+        if (other->sharding() == nullptr) {
+          tied.push_back(other);
+        } else if (SameSharding(*other->sharding(), *caller->sharding())) {
+          continue;
+        }
+        other->set_sharding(*caller->sharding());
+      }
+    }
+  }
+}
+
 // Of instructions that hand a value to each other, the first sharding is that of all, one that is
 // not open if there is one. `tied`: those that had none, or one that was open.
 ShardedCallers TieComputations(Module& module, const std::vector<bool>& is_open,
@@ -264,6 +284,7 @@ ShardedCallers TieComputations(Module& module, const std::vector<bool>& is_open,
     }
     for (const Computation* callee : caller.calls()) callers.Add(*callee, &caller);
   });
+  ObeyCallers(module, callers, tied);
   return callers;
 }
 
@@ -322,7 +343,14 @@ void FixRelated(Module& module, const ShardedCallers& callers, Propagator& propa
   });
 }
 
-// All members of a shard_as group get one sharding that the most of them agree with.
+// What other instructions have to have the same sharding as, or who calls the program.
+bool HandsOver(const Instruction& instruction) {
+  return instruction.is_root() || instruction.opcode() == Opcode::kParameter ||
+         kProgramCallers.Has(instruction.opcode());
+}
+
+// All members of a shard_as group get one sharding: that of all together if they agree, else that
+// of the first.
 void AlignGroups(const ShardingAnnotations& annotations, const Propagator& propagator) {
   for (const auto& [id, group] : annotations.as_groups()) {
     TiledSharding otherwise;
@@ -337,8 +365,8 @@ void AlignGroups(const ShardingAnnotations& annotations, const Propagator& propa
     const TiledSharding common =
         shardings.empty() || !can_merge ? otherwise : CommonSharding(shardings, otherwise);
     for (Instruction* member : group) {
-      const bool is_given = propagator.IsFixed(*member) && LeafSharding(*member) != nullptr &&
-                            IsTiled(*LeafSharding(*member)) &&
+      const bool is_given = propagator.IsFixed(*member) && HandsOver(*member) &&
+                            LeafSharding(*member) != nullptr && IsTiled(*LeafSharding(*member)) &&
                             annotations.OpenDims(*member) == nullptr;
       if (!IsCustomCall(*member, kBarrierTo) && !is_given)
         member->set_sharding(Sharding::Of(common));

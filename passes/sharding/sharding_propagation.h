@@ -8,9 +8,9 @@
 // dimensions that run along with each other (dimension_maps.h), in four rounds of growing boldness
 // until nothing changes (propagator.h). Of two shardings of a value the one that says more holds;
 // those that replicate part of the data are merged (sharding_merge.h). What is given stays as it
-// is, along dimensions that an annotation leaves open excepted; what shardy-xla notes as open stays
-// in its manual region, but may be divided there. Custom calls "Sharding" become copies; the
-// barriers of shard groups go.
+// is, but for dimensions that an annotation leaves open, and in a shard_as group; what shardy-xla
+// notes as open stays in its manual region, but may be divided there. Custom calls "Sharding"
+// become copies; the barriers of shard groups go.
 //
 // Options. `is_spmd`: one program runs on all devices, so partial results may be combined, and
 // copies need not be avoided. `propagate_metadata`: shardings keep from where they come; else all

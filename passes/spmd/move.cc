@@ -105,12 +105,16 @@ Instruction* EmitSend(SpmdCode& code, Instruction* tile, const Placement& from,
 
 }  // namespace
 
-int64_t MoveBytes(const Placement& from, const Placement& to, Shape whole) {
+MoveWork WorkOfMove(const Placement& from, const Placement& to, Shape whole) {
   if (!from.IsSoundIn(to)) {
     const Placement all = from.AllWhole(from.rank());
-    return MoveBytes(from, all, whole) + MoveBytes(all, to, whole);
+    MoveWork work = WorkOfMove(from, all, whole);
+    work.Add(WorkOfMove(all, to, whole));
+    return work;
   }
-  return BytesOf(PlanMove(from, to, whole), whole);
+  const std::vector<MoveStep> steps = PlanMove(from, to, whole);
+  const auto is_collective = [](const MoveStep& step) { return step.kind != Kind::kSlice; };
+  return {BytesOf(steps, whole), absl::c_count_if(steps, is_collective)};
 }
 
 Instruction* Move(SpmdCode& code, Instruction* tile, Shape whole, const Placement& from,

@@ -176,11 +176,25 @@ absl::StatusOr<Parts> DivideReduceWindow(Partitioner& partitioner, const Instruc
   return DivideRuns(partitioner, old, std::move(op));
 }
 
+// Each window has elements of its own, and the next one those after the stride: windows and
+// elements are cut together.
+bool IsInBlocks(const WindowDim& dim, int64_t elements, int64_t windows) {
+  const WindowDim plain{.size = dim.size, .stride = dim.stride};
+  return dim == plain && dim.size <= dim.stride && elements == windows * dim.stride;
+}
+
 absl::StatusOr<Parts> DivideSelectAndScatter(Partitioner& partitioner, const Instruction& old) {
   const auto& window = old.attrs<SelectAndScatterAttrs>().window;
-  return DivideOthers(partitioner, old, 2, [&](int64_t d) {
-    return !window.empty() && !IsTrivial(window.dims[static_cast<size_t>(d)]);
-  });
+  RunningOp op;
+  for (int d = 0; d < old.shape().rank(); ++d) {
+    const WindowDim dim = window.empty() ? WindowDim() : window.dims[static_cast<size_t>(d)];
+    const int64_t windows = old.operand(1)->shape().dim(d);
+    if (!IsTrivial(dim) && !IsInBlocks(dim, old.shape().dim(d), windows)) continue;
+    op.dims.push_back(RunsAlong(old, 0, d, d));
+    op.dims.back().in[1] = d;
+    if (!IsTrivial(dim)) op.dims.back().groups = windows;
+  }
+  return DivideRuns(partitioner, old, std::move(op));
 }
 
 constexpr SpmdRow kReductionRows[] = {

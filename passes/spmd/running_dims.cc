@@ -1,5 +1,7 @@
 #include "passes/spmd/running_dims.h"
 
+#include <map>
+
 #include "absl/algorithm/container.h"
 #include "lib/analysis/leaves.h"
 #include "lib/support/round.h"
@@ -11,12 +13,17 @@ namespace {
 
 // Work of one element of the loops, in bytes moved.
 constexpr int64_t kElementsPerByte = 64;
+// What devices could receive while a collective gets under way.
+constexpr int64_t kBytesPerCollective = 1 << 20;
 // More operands are not asked how they would like it.
 constexpr int kMostAsked = 4;
 
 struct Way {
   DividedRun run;
-  int64_t cost = 0;
+  int64_t cost = 0;  // bytes moved, and the work
+  int64_t collectives = 0;
+
+  int64_t CostWithStarts() const { return cost + collectives * kBytesPerCollective; }
 };
 
 // Elements of the operand that a part of `part` elements reads.
@@ -105,7 +112,17 @@ class Chooser {
       Offer({first}, false);
     }
     for (const int asker : askers) Offer({asker}, true);
-    return *std::move(best_);
+    const auto costs_less = [](const auto& a, const auto& b) {
+      return a.second.cost < b.second.cost;
+    };
+    auto chosen = absl::c_min_element(best_, costs_less);
+    // Who shares more of the work by fewer collectives may move more.
+    for (auto other = std::next(chosen); other != best_.end(); ++other) {
+      if (other->second.collectives < chosen->second.collectives &&
+          other->second.CostWithStarts() < chosen->second.CostWithStarts())
+        chosen = other;
+    }
+    return std::move(chosen->second);
   }
 
   // Operand i, divided like the loops.
@@ -158,8 +175,11 @@ class Chooser {
       }
       loops = Joined(kept);
     }
+    const int64_t tiles = loops.tile_count();
     Way way = WayFor(std::move(loops));
-    if (!best_.has_value() || way.cost < best_->cost) best_ = std::move(way);
+    const auto [best, is_first] = best_.try_emplace(tiles);
+    if (is_first || way.CostWithStarts() < best->second.CostWithStarts())
+      best->second = std::move(way);
   }
 
   void Add(Source source, std::vector<Source>& sources) const {
@@ -249,19 +269,22 @@ class Chooser {
       }
       const Placement* placement = OperandFor(loops, i);
       const Placement& now = *partitioner_.Operand(old_, i).placement;
-      int64_t bytes = MoveBytes(now, *placement, shape);
+      MoveWork move = WorkOfMove(now, *placement, shape);
       for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
         if (IsRead(loop, i) && loops.tiles(static_cast<int64_t>(loop)) > 1)
-          placement = ReadPlacement(loops, loop, i, placement, bytes);
+          placement = ReadPlacement(loops, loop, i, placement, move);
       }
       work = std::max(work, placement->TileShape(shape).element_count());
       run.operands.push_back(placement);
-      way.cost += bytes;
+      way.cost += move.bytes;
+      way.collectives += move.collectives;
     }
     way.cost += work / kElementsPerByte;
     run.results = ResultsFor(loops);
     run.loops = std::move(loops);
-    way.cost += ResultBytes(run);
+    const MoveWork result = WorkOfResult(run);
+    way.cost += result.bytes;
+    way.collectives += result.collectives;
     return way;
   }
 
@@ -282,40 +305,41 @@ class Chooser {
   }
 
   // Of operand i, which is read over the borders of `placement`: this, or whole, if that is
-  // cheaper or nearly all others would have to be asked. `bytes`: to get there, then all that it
-  // takes.
+  // cheaper or nearly all others would have to be asked. `move`: to get there, then all that it
+  // takes; what neighbours send is no collective of its own.
   const Placement* ReadPlacement(const Placement& loops, size_t loop, int i,
-                                 const Placement* placement, int64_t& bytes) const {
+                                 const Placement* placement, MoveWork& move) const {
     const RunningDim& dim = op_.dims[loop];
     const int64_t d = dim.in[static_cast<size_t>(i)], l = static_cast<int64_t>(loop);
     const Shape shape = old_.operand(i)->shape();
     const TileRanges ranges =
         RangesOf(*dim.reads, loops, l, PartSize(sizes_[loop], loops.tiles(l)));
     const Placement* whole = partitioner_.Keep(placement->WithWhole(d));
-    const int64_t near_bytes = bytes + NeighbourBytes(*placement, shape, d, ranges);
-    const int64_t whole_bytes = MoveBytes(*partitioner_.Operand(old_, i).placement, *whole, shape);
-    const bool is_near = AreNear(*placement, shape, d, ranges) && near_bytes < whole_bytes;
-    bytes = is_near ? near_bytes : whole_bytes;
+    const int64_t near_bytes = move.bytes + NeighbourBytes(*placement, shape, d, ranges);
+    const MoveWork all = WorkOfMove(*partitioner_.Operand(old_, i).placement, *whole, shape);
+    const bool is_near = AreNear(*placement, shape, d, ranges) && near_bytes < all.bytes;
+    move = is_near ? MoveWork{near_bytes, move.collectives} : all;
     return is_near ? placement : whole;
   }
 
-  int64_t ResultBytes(const DividedRun& run) const {
+  MoveWork WorkOfResult(const DividedRun& run) const {
     const std::vector<Shape> results = LeafShapes(old_.shape());
     const auto partial_bytes = [&](Shape whole) {
       return run.result().TileShape(whole.WithoutLayout()).byte_size();
     };
     if (!run.summed.empty()) {
       if (const auto scattered = ScatteredSumOf(partitioner_, old_, op_, run)) {
-        return partial_bytes(results[0]) +
-               MoveBytes(scattered->placement, *partitioner_.wanted(0), results[0]);
+        MoveWork work = WorkOfMove(scattered->placement, *partitioner_.wanted(0), results[0]);
+        work.Add({partial_bytes(results[0]), 1});
+        return work;
       }
     }
-    int64_t bytes = 0;
+    MoveWork work;
     for (size_t i = 0; i < results.size(); ++i) {
-      bytes += MoveBytes(*run.results[i], *partitioner_.wanted(i), results[i]);
-      if (!run.summed.empty()) bytes += 2 * partial_bytes(results[i]);
+      work.Add(WorkOfMove(*run.results[i], *partitioner_.wanted(i), results[i]));
+      if (!run.summed.empty()) work.Add({2 * partial_bytes(results[i]), 1});
     }
-    return bytes;
+    return work;
   }
 
   Partitioner& partitioner_;
@@ -323,7 +347,9 @@ class Chooser {
   const RunningOp& op_;
   Shape result_shape_;
   std::vector<int64_t> sizes_;
-  std::optional<Way> best_;
+  // Of the ways with this number of tiles: among them, which share the work alike, few collectives
+  // are better than many small ones.
+  std::map<int64_t, Way> best_;
 };
 
 // Operand i in this way, with nothing but fillers beyond its ends.

@@ -6,7 +6,7 @@
 //   sort along 1      dimension 0 runs in all operands and results
 //
 // How the runs are divided is chosen among the ways operands and result are divided: the one that
-// moves the least.
+// moves the least; of those with as many tiles, by the fewest collectives if they are small.
 #pragma once
 
 #include <functional>

@@ -62,6 +62,11 @@ const Sharding::Leaf* SingleLeaf(const Sharding& sharding) {
   return all_equal ? &first : nullptr;
 }
 
+bool SameDomainSharding(const Sharding& a, const Sharding& b) {
+  const Sharding::Leaf *const one = SingleLeaf(a), *const other = SingleLeaf(b);
+  return one != nullptr && other != nullptr ? *one == *other : a == b;
+}
+
 std::vector<Domain> FindDomains(const Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   DomainSets sets(order);
@@ -93,7 +98,7 @@ absl::StatusOr<Sharding> ShardingOfDomain(const Domain& domain) {
   const Sharding* known = nullptr;
   const Instruction* teller = nullptr;
   const auto check = [&](const Instruction& op, const Sharding& side) -> absl::Status {
-    if (known != nullptr && !(*known == side))
+    if (known != nullptr && !SameDomainSharding(*known, side))
       return Error(op.loc(), "domain mismatch at `{}`: it says {}, `{}` says {}", op.name(),
                    side.ToString(), teller->name(), known->ToString());
     known = &side;

@@ -29,6 +29,8 @@ inline bool IsAbsent(const Sharding& sharding) { return sharding.leaves.empty();
 Sharding AbsentSharding();
 // The sharding that all leaves have, or null; also of an array.
 const Sharding::Leaf* SingleLeaf(const Sharding& sharding);
+// Equal, or each of leaves that are all the same one.
+bool SameDomainSharding(const Sharding& a, const Sharding& b);
 
 struct Domain {
   std::vector<Instruction*> instructions;  // in post-order
