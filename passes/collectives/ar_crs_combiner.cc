@@ -386,14 +386,20 @@ class ReductionJoiner {
   }
 
   absl::Status Widen(Instruction* reduce) const {
+    Computation& computation = *reduce->parent();
+    const std::vector<Use> uses(reduce->uses().begin(), reduce->uses().end());
     AllReduceAttrs attrs = reduce->attrs<AllReduceAttrs>();
     attrs.channel_id = NextChannelId(module_);
-    const uint32_t first_new = module_.id_limit();
-    Computation& computation = *reduce->parent();
-    Instruction* wide = computation.AddClone(*reduce, reduce->shape(), {reduce->operand(0)});
-    wide->SetCalls({reduce->to_apply()});
-    wide->SetAttrs(std::move(attrs));
-    ReplaceKeepingExtras(reduce, Share(wide), first_new);
+    reduce->SetAttrs(std::move(attrs));
+    Rewriter b(&computation, context_, reduce);
+    Instruction* const count =
+        b.ScalarConstant(ElementType::kF32, static_cast<double>(partitions_.count));
+    Instruction* const everywhere = b.OpWithShape(Opcode::kBroadcast, reduce->shape(), {count},
+                                                  AttrsPtr::Make(BroadcastAttrs{}));
+    Instruction* const share = b.Divide(reduce, everywhere);
+    RETURN_IF_ERROR(b.status());
+    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, share);
+    if (reduce->is_root()) computation.set_root(share);
     return absl::OkStatus();
   }
 
