@@ -7,8 +7,8 @@
 // dimension as it is.
 //
 // Options as in XLA's Config; `min_rank` counts dimensions of other sizes than 1. Of no consequence
-// are `allow_multiple_split_dims` (a gather makes one) and `allow_intervening_bitcast` (the slice is
-// looked for right after the gather or the reshape).
+// are `allow_multiple_split_dims` (a gather makes one) and `allow_intervening_bitcast` (the slice
+// is looked for right after the gather or the reshape).
 //
 // Requires: nothing.  Leaves alone: gathers of several arrays and, without `allow_multiple_users`,
 // such that others read, too; parts of others, parts along another dimension.

@@ -33,7 +33,7 @@ bool MayShare(const Instruction& collective, bool for_replicas) {
 }
 
 // What two collectives share that give the same of the same operand; channels are only names.
-std::string KeyOf(const Instruction& collective) {
+std::string SharedKey(const Instruction& collective) {
   AttrPrintOptions print;
   print.channel_id = false;
   std::string attrs;
@@ -97,7 +97,7 @@ class CollectiveSharer {
       if (!MayShare(*collective, for_replicas)) continue;
       const uint32_t operand = BeforeAddedOnes(collective->operand(0))->id();
       const auto [it, is_first] =
-          known_.emplace(std::pair(operand, KeyOf(*collective)), collective);
+          known_.emplace(std::pair(operand, SharedKey(*collective)), collective);
       if (is_first) continue;
       if (heights_.empty()) heights_ = Heights(order);
       if (IsTooFar(*it->second, *collective)) {
