@@ -41,11 +41,9 @@ bool IsSum(const Instruction& reduce) {
 // A sum over exactly the partitions of each replica.
 bool SumsPartitions(const Instruction& reduce, const Partitions& partitions) {
   if (!IsSum(reduce) || !reduce.attrs<AllReduceAttrs>().channel_id) return false;
-  // In a module of several programs groups are those of replicas unless they say otherwise.
-  const bool are_devices =
-      partitions.is_one_program || reduce.attrs<AllReduceAttrs>().use_global_device_ids;
-  const auto groups =
-      partitions.is_one_program ? DeviceGroups(reduce) : ReplicaGroupsOf(reduce).Flatten();
+  // Groups are those of replicas, with all their partitions, unless they say otherwise.
+  const bool are_devices = reduce.attrs<AllReduceAttrs>().use_global_device_ids;
+  const ReplicaGroups::Lists groups = ReplicaGroupsOf(reduce).Flatten();
   if (static_cast<int64_t>(groups.size()) != reduce.module().config().replica_count) return false;
   return absl::c_all_of(groups, [&](const std::vector<int64_t>& group) {
     return static_cast<int64_t>(group.size()) == (are_devices ? partitions.count : 1) &&
@@ -369,8 +367,8 @@ class ReductionJoiner {
                                         const std::vector<ReductionPath>& paths) const {
     std::vector<Instruction*> result;
     const ModuleConfig& config = module_.config();
-    if (config.replica_count <= 1 || config.num_partitions <= 1 ||
-        config.replica_count < kReplicasPerPartition * config.num_partitions)
+    if (config.replica_count <= 1 || partitions_.count <= 1 ||
+        config.replica_count < kReplicasPerPartition * partitions_.count)
       return result;
     for (Computation* computation : computations) {
       for (Instruction* reduce : computation->PostOrder()) {
@@ -412,8 +410,9 @@ class ReductionJoiner {
 }  // namespace
 
 absl::StatusOr<bool> ArCrsCombiner::Run(Module& module, PassContext& context) {
+  const bool is_said = !options_.spmd_partition || options_.num_spatial_partitions > 0;
   const Partitions partitions = {
-      options_.spmd_partition ? module.config().num_partitions : options_.num_spatial_partitions,
+      is_said ? options_.num_spatial_partitions : module.config().num_partitions,
       options_.spmd_partition};
   if (!partitions.is_one_program && partitions.count < 2) return false;
   const std::vector<Computation*> computations =
