@@ -2,7 +2,10 @@
 
 #include <map>
 
+#include "absl/container/flat_hash_set.h"
 #include "lib/analysis/forwarding.h"
+#include "lib/analysis/reachability.h"
+#include "lib/ir/compare.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -13,7 +16,16 @@ struct GatheredParameter {
   const Instruction* parameter = nullptr;
   int64_t leaf = 0;
   std::vector<ElementType> conversions;
+
+  std::string Key() const {
+    std::string key = fmt::format("{} {}", parameter->parameter_number(), leaf);
+    for (const ElementType type : conversions) key += fmt::format(" {}", Text(type));
+    return key;
+  }
 };
+
+constexpr OpcodeSet kTracedThrough = {Opcode::kGetTupleElement, Opcode::kTuple,
+                                      Opcode::kOptimizationBarrier};
 
 GatheredParameter TraceParameter(const Instruction* value) {
   GatheredParameter traced;
@@ -27,8 +39,9 @@ GatheredParameter TraceParameter(const Instruction* value) {
       value = value->operand(0);
       continue;
     }
+    if (!kTracedThrough.Has(value->opcode())) return {};
     const std::vector<LeafSource> sources = ForwardedLeaves(*value, /*dense=*/false);
-    if (sources.empty() || value->opcode() == Opcode::kBitcast) return {};
+    if (sources.empty()) return {};
     const LeafSource source = sources[static_cast<size_t>(traced.leaf)];
     if (source.operand < 0) return {};
     traced.leaf = source.leaf;
@@ -36,40 +49,80 @@ GatheredParameter TraceParameter(const Instruction* value) {
   }
 }
 
-std::string GatherKey(const Instruction& gather, const GatheredParameter& traced) {
-  const auto& attrs = gather.attrs<AllGatherAttrs>();
-  std::string key = fmt::format("{} {} {} {} {} {} {} {}", traced.parameter->parameter_number(),
-                                traced.leaf, gather.shape().Text(), attrs.channel_id.has_value(),
-                                attrs.replica_groups.ToString(true), attrs.constrain_layout,
-                                attrs.dimensions.value, attrs.use_global_device_ids);
-  for (const ElementType type : traced.conversions) key += fmt::format(" {}", Text(type));
-  return key;
+// What XLA tells gathers of one parameter apart by; channels count.
+bool GatherTheSame(const Instruction& a, const Instruction& b) {
+  CompareOptions options;
+  options.compare_sharding = false;
+  options.compare_control_edges = false;
+  options.compare_frontend_attributes = false;
+  return SameNode(a, b, options);
 }
+
+// Whether each instruction stands after all that it needs.
+bool StandsInOrder(const Computation& computation) {
+  absl::flat_hash_set<const Instruction*> before;  // looked up only
+  const auto is_before = [&](const Instruction* needed) { return before.contains(needed); };
+  for (const Instruction* instruction : computation.instructions()) {
+    if (!absl::c_all_of(instruction->operands(), is_before) ||
+        !absl::c_all_of(instruction->control_predecessors(), is_before))
+      return false;
+    before.insert(instruction);
+  }
+  return true;
+}
+
+// Gathers in the order of the text, which says which of them is the first.
+class GatherMerger {
+ public:
+  GatherMerger(Computation& computation, PassContext& context)
+      : computation_(computation), context_(context), is_in_order_(StandsInOrder(computation)) {}
+
+  bool Run() {
+    bool changed = false;
+    for (Instruction* gather : computation_.instruction_vector()) {
+      if (gather->opcode() != Opcode::kAllGather || !gather->shape().IsArray()) continue;
+      const GatheredParameter traced = TraceParameter(gather->operand(0));
+      if (traced.parameter == nullptr) {
+        context_.Missed(*gather, "what it gathers is no parameter");
+        continue;
+      }
+      const auto [it, is_first] = first_.emplace(traced.Key(), gather);
+      Instruction* const earlier = it->second;
+      if (is_first || !GatherTheSame(*gather, *earlier) || NeedsFirst(*earlier, *gather)) continue;
+      if (!context_.MayRewrite()) return changed;
+      context_.Passed(*gather, "`{}` has gathered the same", earlier->name());
+      TakeInstead(gather, earlier);
+      context_.Count("merged");
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  // Where passes have added instructions, what stands before another one may need it.
+  bool NeedsFirst(const Instruction& earlier, const Instruction& gather) const {
+    return !is_in_order_ && Reachability(computation_).DependsOn(&earlier, &gather);
+  }
+
+  // The earlier one is left as it is. One with control edges stays, without readers.
+  void TakeInstead(Instruction* gather, Instruction* earlier) {
+    gather->ReplaceAllUsesWith(earlier);
+    if (gather->is_root()) computation_.set_root(earlier);
+    if (!gather->has_control_edges()) computation_.RemoveUnused(gather);
+  }
+
+  Computation& computation_;
+  PassContext& context_;
+  const bool is_in_order_;
+  std::map<std::string, Instruction*> first_;
+};
 
 }  // namespace
 
 absl::StatusOr<bool> AllGatherCse::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllGather})) {
-    std::map<std::string, Instruction*> first;
-    for (Instruction* gather : computation->PostOrder()) {
-      if (gather->opcode() != Opcode::kAllGather || !gather->shape().IsArray() ||
-          gather->has_control_edges())
-        continue;
-      const GatheredParameter traced = TraceParameter(gather->operand(0));
-      if (traced.parameter == nullptr) {
-        context.Missed(*gather, "what it gathers is no parameter");
-        continue;
-      }
-      const auto [it, is_first] = first.emplace(GatherKey(*gather, traced), gather);
-      if (is_first) continue;
-      if (!context.MayRewrite()) return changed;
-      context.Passed(*gather, "`{}` has gathered the same", it->second->name());
-      ReplaceKeepingExtras(gather, it->second, module.id_limit());
-      context.Count("merged");
-      changed = true;
-    }
-  }
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllGather}))
+    changed |= GatherMerger(*computation, context).Run();
   return changed;
 }
 

@@ -7,10 +7,12 @@
 // no concern once is enough. The same parameter is found through tuples, barriers and conversions
 // to the same types.
 //
-// Requires: nothing.  Ensures: in each computation, all-gathers of the same parameter with the
-// same attributes, but for the channel, are one.
-// Leaves alone: all-gathers of anything else (`cse` knows equal operands), with control edges, of
-// several arrays.
+// Requires: nothing.  Ensures: nothing.
+// Of gathers of one parameter the first in the text is the one that others are compared with; one
+// that differs in its dimension, its groups or its channel stays. One with control edges loses its
+// readers only.
+// Leaves alone: all-gathers of anything else (`cse` knows equal operands), of several arrays, and,
+// unlike XLA, those of another element of the parameter, or of another chain of conversions.
 #pragma once
 
 #include "passes/pass.h"

@@ -8,7 +8,10 @@ bool AllGatherDynamicSliceSimplifier::Matches(const Instruction& slice) const {
   const Instruction& read = *slice.operand(0);
   const Instruction& gather = *BeforeOwnReshape(slice.operand(0));
   if (gather.opcode() != Opcode::kAllGather || !gather.shape().IsArray() ||
-      gather.attrs<AllGatherAttrs>().constrain_layout)
+      gather.attrs<AllGatherAttrs>().constrain_layout ||
+      (!options_.allow_multiple_users && !gather.has_one_user()) ||
+      (!options_.allow_intervening_reshape && &read != &gather) ||
+      gather.shape().rank() - absl::c_count(gather.shape().dims(), 1) < options_.min_rank)
     return false;
   const std::optional<OwnPart> part = FindOwnPart(slice);
   if (!part) return false;

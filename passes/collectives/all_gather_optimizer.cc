@@ -21,7 +21,7 @@ bool GatherAlike(const Instruction& a, const Instruction& b) {
   if (mine.channel_id.has_value() != other.channel_id.has_value()) return false;
   mine.channel_id = other.channel_id;
   return AttrsPtr::Make(std::move(mine)) == b.attrs_ptr() &&
-         SameDimensions(a.operand(0)->shape(), b.operand(0)->shape());
+         a.operand(0)->shape() == b.operand(0)->shape() && a.backend_config() == b.backend_config();
 }
 
 }  // namespace
@@ -32,7 +32,9 @@ absl::StatusOr<bool> AllGatherOptimizer::Run(Module& module, PassContext& contex
     for (Instruction* op : computation->PostOrder()) {
       if (!kTakenFirst.Has(op->opcode()) || !op->shape().IsArray()) continue;
       Instruction *a = op->operand(0), *b = op->operand(1);
-      if (!IsGatheredFor(*a, *op) || !IsGatheredFor(*b, *op)) continue;
+      if (!IsGatheredFor(*a, *op) || !IsGatheredFor(*b, *op) ||
+          !Compatible(op->shape(), a->shape()))
+        continue;
       if (!GatherAlike(*a, *b)) {
         context.Missed(*op, "its operands are gathered in different ways");
         continue;
@@ -40,10 +42,15 @@ absl::StatusOr<bool> AllGatherOptimizer::Run(Module& module, PassContext& contex
       if (!context.MayRewrite()) return changed;
       context.Passed(*op, "computed before it is gathered");
       const uint32_t first_new = module.id_limit();
-      const Shape part = a->operand(0)->shape().WithElementType(op->shape().element_type());
-      Instruction* small = computation->AddClone(*op, part, {a->operand(0), b->operand(0)});
-      small->clear_sharding();
-      Instruction* gather = computation->AddClone(*a, op->shape(), {small});
+      Builder builder(op);
+      Instruction* small = builder.OpWithShape(op->opcode(), a->operand(0)->shape(),
+                                               {a->operand(0), b->operand(0)}, op->attrs_ptr());
+      AllGatherAttrs attrs = a->attrs<AllGatherAttrs>();
+      attrs.constrain_layout = false;
+      Instruction* gather = builder.OpWithShape(Opcode::kAllGather, a->shape(), {small},
+                                                AttrsPtr::Make(std::move(attrs)));
+      RETURN_IF_ERROR(builder.status());
+      PassOnBackendConfig(*a, gather);
       ReplaceKeepingExtras(op, gather, first_new);
       for (Instruction* old : {a, b}) {
         if (!old->is_dead()) computation->RemoveUnused(old);

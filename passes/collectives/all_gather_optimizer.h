@@ -4,8 +4,10 @@
 //
 // Of sums, products, minima, maxima and the bitwise ones, as in XLA.
 //
-// Requires: nothing.  Leaves alone: all-gathers that differ in dimension, groups or kind of ids, or
-// that something else reads; several arrays at once.
+// The new all-gather has the channel and the backend config of the first, and constrains no layout.
+//
+// Requires: nothing.  Leaves alone: all-gathers that differ in dimension, groups, kind of ids or
+// backend config, of other types or layouts, or that something else reads; several arrays at once.
 #pragma once
 
 #include "passes/pass.h"

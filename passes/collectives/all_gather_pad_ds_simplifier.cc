@@ -1,19 +1,22 @@
 #include "passes/collectives/all_gather_pad_ds_simplifier.h"
 
+#include <map>
+
+#include "lib/analysis/device_groups.h"
 #include "lib/match/pattern.h"
 #include "passes/collectives/gathered_part.h"
-#include "passes/collectives/own_part.h"
+#include "passes/util/channels.h"
 
 namespace hlo {
 namespace {
 
-// A piece of a padded gather that holds the whole of it on some devices, zeros on the others.
+// A piece of a padded gather that holds the whole of it on one device of each group, and zeros on
+// the others.
 struct PieceWithAll {
   int64_t dimension = 0;
-  int64_t start = 0;   // of the piece in the padded array, on devices that take it
   int64_t before = 0;  // zeros in it before what was gathered
   std::vector<std::vector<int64_t>> groups;
-  std::vector<std::pair<size_t, int64_t>> takers;  // group and device
+  size_t taker = 0;  // its place in each group
 };
 
 // Zeros at one end of `dimension` alone.
@@ -30,55 +33,87 @@ bool PadsOneEndWithZeros(const Instruction& pad, int64_t dimension) {
   return true;
 }
 
-// The devices of a group that take what it gathered: one at most, from the same place everywhere.
-bool FindTakers(const OwnPart& part, int64_t low, int64_t whole, PieceWithAll& piece) {
-  size_t devices = 0;
-  for (size_t g = 0; g < piece.groups.size(); ++g) {
-    bool is_taken = false;
-    for (const int64_t device : piece.groups[g]) {
-      ++devices;
-      const int64_t start = part.place_of_device[static_cast<size_t>(device)] * part.size;
-      if (start >= low + whole || start + part.size <= low) continue;
-      const bool is_first = piece.takers.empty();
-      if (is_taken || start > low || start + part.size < low + whole ||
-          (!is_first && start != piece.start))
-        return false;
-      is_taken = true;
-      piece.start = start;
-      piece.takers.emplace_back(g, device);
-    }
+// Which places of a group the pieces have that hold some of [low, low + whole); none where one
+// starts where a device before it does, or before it. XLA asks for that order.
+std::optional<std::vector<size_t>> PlacesWithSome(const std::vector<int64_t>& group,
+                                                  const std::vector<int64_t>& starts, int64_t size,
+                                                  int64_t low, int64_t whole) {
+  std::map<int64_t, int64_t> device_by_start;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < group.size(); ++i) {
+    const int64_t start = starts[static_cast<size_t>(group[i])];
+    if (!device_by_start.emplace(start, group[i]).second) return std::nullopt;
+    if (start < low + whole && start + size > low) places.push_back(i);
   }
-  return devices == part.place_of_device.size() && !piece.takers.empty();
+  int64_t last = -1;
+  for (const auto& [start, device] : device_by_start) {
+    if (device <= last) return std::nullopt;
+    last = device;
+  }
+  return places;
+}
+
+// Finds who takes what its group has gathered: one device, at the same place and from the same
+// start in each.
+bool FindTaker(const std::vector<int64_t>& starts, int64_t size, int64_t low, int64_t whole,
+               PieceWithAll& piece) {
+  std::optional<std::pair<size_t, int64_t>> taker;  // with its start
+  for (const std::vector<int64_t>& group : piece.groups) {
+    const auto places = PlacesWithSome(group, starts, size, low, whole);
+    if (!places || places->size() != 1 || group.size() != piece.groups[0].size()) return false;
+    const int64_t start = starts[static_cast<size_t>(group[places->front()])];
+    if (start > low || start + size < low + whole) return false;
+    if (taker && *taker != std::pair(places->front(), start)) return false;
+    taker = {places->front(), start};
+  }
+  if (!taker) return false;
+  piece.taker = taker->first;
+  piece.before = low - taker->second;
+  return true;
 }
 
 std::optional<PieceWithAll> FindPiece(const Instruction& slice) {
   const Instruction& pad = *slice.operand(0);
-  if (pad.opcode() != Opcode::kPad || pad.use_count() != 1 || pad.is_root()) return std::nullopt;
-  const std::optional<OwnPart> part = FindOwnPart(slice);
-  if (!part || !PadsOneEndWithZeros(pad, part->dimension)) return std::nullopt;
+  const std::optional<int64_t> dimension = CutDimension(slice);
+  if (pad.opcode() != Opcode::kPad || !dimension || !PadsOneEndWithZeros(pad, *dimension) ||
+      !IsGatherOfPartitions(*pad.operand(0), *dimension))
+    return std::nullopt;
+  const auto d = static_cast<size_t>(*dimension);
   const Instruction& gather = *pad.operand(0);
-  if (!IsGatherOfParts(gather, part->dimension)) return std::nullopt;
-  const int64_t low = pad.attrs<PadAttrs>().padding.dims[static_cast<size_t>(part->dimension)].low;
-  const int64_t whole = gather.shape().dim(static_cast<int>(part->dimension));
+  const int64_t low = pad.attrs<PadAttrs>().padding.dims[d].low;
+  const int64_t whole = gather.shape().dim(static_cast<int>(d));
+  const int64_t size = slice.shape().dim(static_cast<int>(d));
+  const auto starts = StartsFromTable(slice, *dimension);
   PieceWithAll piece;
-  piece.dimension = part->dimension;
+  piece.dimension = *dimension;
   piece.groups = DeviceGroups(gather);
-  if (whole == 0 || !FindTakers(*part, low, whole, piece)) return std::nullopt;
-  piece.before = low - piece.start;
+  if (!starts || whole == 0 || size < whole || !FindTaker(*starts, size, low, whole, piece))
+    return std::nullopt;
   return piece;
 }
 
 // The part of the device at `place` of its group, on the devices that take it.
 Instruction* PartFrom(size_t place, const PieceWithAll& piece, const Instruction& gather,
                       Rewriter& rewriter) {
+  if (place == piece.taker) return gather.operand(0);
   DevicePairs pairs;
-  bool are_own = true;
-  for (const auto& [group, taker] : piece.takers) {
-    const int64_t owner = piece.groups[group][place];
-    pairs.push_back({owner, taker});
-    are_own = are_own && owner == taker;
-  }
-  return are_own ? gather.operand(0) : SendPart(gather, std::move(pairs), rewriter);
+  for (const std::vector<int64_t>& group : piece.groups)
+    pairs.push_back({group[place], group[piece.taker]});
+  // XLA adds the groups at the front.
+  absl::c_reverse(pairs);
+  return SendPart(gather, std::move(pairs), NextChannelId(rewriter.module()), rewriter);
+}
+
+// Whether this device takes what its group has gathered.
+Instruction* IsTaker(const PieceWithAll& piece, int64_t partitions, Rewriter& b) {
+  Literal list(Shape::Array(ElementType::kS64, {partitions}));
+  for (int64_t i = 0; i < partitions; ++i) list.SetInt(i, 0);
+  for (const std::vector<int64_t>& group : piece.groups) list.SetInt(group[piece.taker], 1);
+  Instruction* const table = b.Constant(std::move(list));
+  Instruction* const partition =
+      b.OpWithShape(Opcode::kPartitionId, Shape::Scalar(ElementType::kU32), {});
+  Instruction* const mark = b.Reshape(b.DynamicSlice(table, {partition}, {1}), {});
+  return b.Compare(mark, b.ConstantLike(mark, 1), ComparisonDirection::kEq);
 }
 
 }  // namespace
@@ -105,11 +140,8 @@ absl::StatusOr<Instruction*> AllGatherPadDsSimplifier::Expand(Instruction* slice
     parts.push_back(PartFrom(place, piece, gather, b));
   if (size > piece.before + whole) parts.push_back(zeros(size - piece.before - whole));
   Instruction* const all = b.Concatenate(parts, piece.dimension);
-  Instruction* const start = slice->operand(dimension + 1);
-  Instruction* const takes = b.Compare(
-      start, b.ConstantLike(start, static_cast<double>(piece.start)), ComparisonDirection::kEq);
-  Instruction* const takes_everywhere = b.Broadcast(takes, slice->shape().dims(), {});
-  return b.Select(takes_everywhere, all, zeros(size));
+  Instruction* const takes = IsTaker(piece, slice->module().config().num_partitions, b);
+  return b.OpWithShape(Opcode::kSelect, slice->shape(), {takes, all, zeros(size)});
 }
 
 HLO_DEFINE_PASS(AllGatherPadDsSimplifier)

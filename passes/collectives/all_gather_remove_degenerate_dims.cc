@@ -12,6 +12,21 @@ std::vector<int64_t> TrueSizes(Shape shape, int64_t kept) {
   return sizes;
 }
 
+// `shape` with those sizes, the rest of its dimensions in the order of its layout.
+Shape TrueShape(Shape shape, int64_t kept) {
+  const Shape result = Shape::Array(shape.element_type(), TrueSizes(shape, kept));
+  if (!shape.has_layout() || shape.layout().HasProperties()) return result;
+  Layout layout;
+  for (const int64_t d : shape.layout().minor_to_major) {
+    if (d != kept && shape.dim(static_cast<int>(d)) == 1) continue;
+    int64_t place = 0;
+    for (int64_t before = 0; before < d; ++before)
+      place += before == kept || shape.dim(static_cast<int>(before)) != 1 ? 1 : 0;
+    layout.minor_to_major.push_back(place);
+  }
+  return result.WithLayout(layout);
+}
+
 // Where dimension `kept` is among them.
 int64_t PlaceAmongTrue(Shape shape, int64_t kept) {
   const absl::Span<const int64_t> before = shape.dims().subspan(0, static_cast<size_t>(kept));
@@ -43,8 +58,9 @@ Instruction* GatherTrueDims(Instruction* gather, Rewriter& rewriter) {
   for (int i = 0; i < gather->operand_count(); ++i) {
     Instruction* operand = gather->operand(i);
     const Shape result = is_tuple ? gather->shape().element(i) : gather->shape();
-    operands.push_back(rewriter.Reshape(operand, TrueSizes(operand->shape(), dimension)));
-    shapes.push_back(Shape::Array(result.element_type(), TrueSizes(result, dimension)));
+    operands.push_back(
+        rewriter.OpWithShape(Opcode::kReshape, TrueShape(operand->shape(), dimension), {operand}));
+    shapes.push_back(TrueShape(result, dimension));
   }
   Instruction* gathered =
       rewriter.OpWithShape(Opcode::kAllGather, is_tuple ? Shape::Tuple(shapes) : shapes[0],

@@ -2,32 +2,48 @@
 
 #include <set>
 
+#include "lib/analysis/device_groups.h"
 #include "passes/collectives/gathered_part.h"
-#include "passes/collectives/own_part.h"
 
 namespace hlo {
 namespace {
 
-// Who sends its part to whom, for each device that takes one; nothing where a device had to send to
-// several, where some device has no part in the gather, or where all take their own.
+// The gather that `slice` cuts, perhaps after a reshape to the same dimensions, where the slice is
+// the first to read it.
+const Instruction* GatherBefore(const Instruction& slice) {
+  const Instruction* user = &slice;
+  const Instruction* read = slice.operand(0);
+  if (read->opcode() == Opcode::kReshape && read->has_one_user() &&
+      SameDimensions(read->shape(), read->operand(0)->shape())) {
+    user = read;
+    read = read->operand(0);
+  }
+  return read->has_uses() && read->uses()[0].user == user ? read : nullptr;
+}
+
+// Who sends its part to whom; nothing where a device had to send to several, or where some device
+// has no part in the gather.
 std::optional<DevicePairs> OwnersOfParts(const Instruction& slice) {
-  const std::optional<OwnPart> part = FindOwnPart(slice);
-  const Instruction& gather = *slice.operand(0);
-  if (!part || !IsGatherOfParts(gather, part->dimension) ||
-      !Compatible(slice.shape(), gather.operand(0)->shape()))
+  const std::optional<int64_t> dimension = CutDimension(slice);
+  const Instruction* const gather = GatherBefore(slice);
+  if (!dimension || gather == nullptr || !IsGatherOfPartitions(*gather, *dimension) ||
+      !Compatible(slice.shape(), gather->operand(0)->shape()))
     return std::nullopt;
+  const std::optional<std::vector<int64_t>> starts = StartsFromTable(slice, *dimension);
+  const int64_t size = slice.shape().dim(static_cast<int>(*dimension));
+  if (!starts || size == 0) return std::nullopt;
   DevicePairs pairs;
   std::set<int64_t> owners;
-  bool are_own = true;
-  for (const std::vector<int64_t>& group : DeviceGroups(gather)) {
+  for (const std::vector<int64_t>& group : DeviceGroups(*gather)) {
     for (const int64_t device : group) {
-      const auto place = static_cast<size_t>(part->place_of_device[static_cast<size_t>(device)]);
-      if (place >= group.size() || !owners.insert(group[place]).second) return std::nullopt;
+      const int64_t start = (*starts)[static_cast<size_t>(device)];
+      const auto place = static_cast<size_t>(start / size);
+      if (start % size != 0 || place >= group.size() || !owners.insert(group[place]).second)
+        return std::nullopt;
       pairs.push_back({group[place], device});
-      are_own = are_own && group[place] == device;
     }
   }
-  if (are_own || owners.size() != part->place_of_device.size()) return std::nullopt;
+  if (owners.size() != starts->size()) return std::nullopt;
   return pairs;
 }
 
@@ -39,7 +55,9 @@ bool AllGatherToCollectivePermuteSimplifier::Matches(const Instruction& slice) c
 
 absl::StatusOr<Instruction*> AllGatherToCollectivePermuteSimplifier::Expand(Instruction* slice,
                                                                             Rewriter& rewriter) {
-  return SendPart(*slice->operand(0), *OwnersOfParts(*slice), rewriter);
+  const Instruction& gather = *GatherBefore(*slice);
+  return SendPart(gather, *OwnersOfParts(*slice), *gather.attrs<AllGatherAttrs>().channel_id,
+                  rewriter);
 }
 
 HLO_DEFINE_PASS(AllGatherToCollectivePermuteSimplifier)

@@ -4,7 +4,6 @@
 
 #include "lib/analysis/region.h"
 #include "passes/rewrite.h"
-#include "passes/util/channels.h"
 #include "passes/util/constrained_layout.h"
 #include "passes/util/holds_every.h"
 #include "passes/util/lossless_convert.h"
@@ -15,6 +14,13 @@ namespace {
 constexpr OpcodeSet kCombine = {Opcode::kAdd,     Opcode::kMultiply, Opcode::kMaximum,
                                 Opcode::kMinimum, Opcode::kAnd,      Opcode::kOr};
 constexpr OpcodeSet kBetween = {Opcode::kReshape, Opcode::kSlice, Opcode::kPad, Opcode::kConvert};
+
+// Bits of integers are none that all-reduces combine, for XLA.
+bool IsCombination(const Instruction& op) {
+  const Opcode opcode = op.opcode();
+  return kCombine.Has(opcode) && op.shape().IsArray() &&
+         ((opcode != Opcode::kAnd && opcode != Opcode::kOr) || IsPred(op.shape().element_type()));
+}
 
 bool IsReadOnce(const Instruction& value) {
   return value.has_one_user() && !value.is_root() && !value.has_control_edges();
@@ -104,7 +110,6 @@ absl::StatusOr<bool> AllReduceReassociate::Reassociate(Instruction* op, PassCont
       builder.OpWithShape(Opcode::kAllReduce, op->shape(), {combined}, a->attrs_ptr(), {combiner});
   RETURN_IF_ERROR(builder.status());
   PassOnWork(*a, reduced);
-  if (ReplaceChannelId(reduced, next_channel_)) ++next_channel_;
   ReplaceKeepingExtras(op, reduced, first_new);
   PassBy(a);
   if (b != a) PassBy(b);
@@ -129,7 +134,6 @@ absl::StatusOr<bool> AllReduceReassociate::ReassociateParts(Instruction* op, Pas
   Instruction* combined = computation->AddClone(*op, a->shape(), {a->operand(0), b->operand(0)});
   combined->clear_sharding();
   Instruction* reduced = computation->AddClone(*a, a->shape(), {combined});
-  if (ReplaceChannelId(reduced, next_channel_)) ++next_channel_;
   std::vector<Instruction*> operands = part->operand_vector();
   operands[0] = reduced;
   ReplaceKeepingExtras(op, computation->AddClone(*part, op->shape(), operands), first_new);
@@ -141,11 +145,10 @@ absl::StatusOr<bool> AllReduceReassociate::ReassociateParts(Instruction* op, Pas
 
 absl::StatusOr<bool> AllReduceReassociate::Run(Module& module, PassContext& context) {
   if (AnyConstrainsLayout(module, Opcode::kAllReduce)) return false;
-  next_channel_ = NextChannelId(module);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllReduce})) {
     for (Instruction* op : computation->PostOrder()) {
-      if (op->is_dead() || !kCombine.Has(op->opcode()) || !op->shape().IsArray()) continue;
+      if (op->is_dead() || !IsCombination(*op)) continue;
       ASSIGN_OR_RETURN(bool moved, ReassociateParts(op, context));
       if (!moved) {
         ASSIGN_OR_RETURN(moved, Reassociate(op, context));

@@ -5,11 +5,12 @@
 // Between the all-reduces and the operation there may be reshapes, slices and pads by what changes
 // nothing; they stay in front of the operation. With `reassociate_converted_ar` there may be
 // conversions to a type that holds all values, too: then the wider type is reduced. Two equal
-// dynamic-slices of all-reduces become one after the all-reduce.
+// dynamic-slices of all-reduces become one after the all-reduce. It has the channel of the first.
 //
 // Requires: nothing.  Leaves alone: all-reduces that differ in more than their channel, that
-// something else reads, or that combine by another operation; several arrays at once; where more
-// elements would be reduced than before; modules with all-reduces of constrained layouts.
+// something else reads, or that combine by another operation, or the bits of integers; several
+// arrays at once; where more elements would be reduced than before; modules with all-reduces of
+// constrained layouts.
 #pragma once
 
 #include "lib/support/decision.h"
@@ -34,8 +35,6 @@ class AllReduceReassociate final : public WithOptions<Pass, AllReduceReassociate
   Decision MayCombine(const Instruction& op, const Instruction& a, const Instruction& b) const;
   absl::StatusOr<bool> Reassociate(Instruction* op, PassContext& context);
   absl::StatusOr<bool> ReassociateParts(Instruction* op, PassContext& context);
-
-  int64_t next_channel_ = 0;  // while it runs
 };
 
 }  // namespace hlo

@@ -1,5 +1,7 @@
 #include "passes/collectives/all_reduce_splitter.h"
 
+#include <set>
+
 #include "lib/analysis/region.h"
 #include "passes/collectives/own_part.h"
 #include "passes/rewrite.h"
@@ -11,61 +13,59 @@ namespace {
 using GroupLists = ReplicaGroups::Lists;
 
 struct Steps {
-  GroupLists first;   // devices that take different parts, each in the order of the parts
+  GroupLists first;   // devices that take different parts: one after the other
   GroupLists second;  // devices that take the same part
 };
 
-// How the ids of one group fall apart, each part taken equally often. The order in which the group
-// lists them does not count.
-std::optional<Steps> FindSteps(std::vector<int64_t> ids, const OwnPart& part, int64_t parts) {
-  const auto count = static_cast<int64_t>(ids.size());
-  if (parts < 2 || parts >= count || count % parts != 0) return std::nullopt;
-  absl::c_sort(ids);
+Steps StepsOf(int64_t devices, int64_t parts) {
   Steps steps;
-  steps.second.resize(static_cast<size_t>(parts));
-  for (const int64_t id : ids) {
-    if (id >= std::ssize(part.place_of_device)) return std::nullopt;
-    const int64_t place = part.place_of_device[static_cast<size_t>(id)];
-    if (place < 0 || place >= parts) return std::nullopt;
-    steps.second[static_cast<size_t>(place)].push_back(id);
+  for (int64_t start = 0; start < devices; start += parts) {
+    std::vector<int64_t>& group = steps.first.emplace_back();
+    for (int64_t part = 0; part < parts; ++part) group.push_back(start + part);
   }
-  steps.first.resize(static_cast<size_t>(count / parts));
-  for (const std::vector<int64_t>& same : steps.second) {
-    if (same.size() != steps.first.size()) return std::nullopt;
-    for (size_t i = 0; i < same.size(); ++i) steps.first[i].push_back(same[i]);
+  for (int64_t part = 0; part < parts; ++part) {
+    std::vector<int64_t>& group = steps.second.emplace_back();
+    for (int64_t device = part; device < devices; device += parts) group.push_back(device);
   }
   return steps;
 }
 
-// The number of ids that groups may hold where there is one list for all.
-std::vector<int64_t> IdsOf(const Instruction& reduce) {
+// Whether all partitions of a module with one replica reduce together, for one reader.
+bool IsOfAllPartitions(const Instruction& reduce) {
+  const ModuleConfig& config = reduce.module().config();
+  if (reduce.opcode() != Opcode::kAllReduce || !reduce.shape().IsArray() ||
+      !reduce.has_one_user() || reduce.is_root() || config.replica_count != 1 ||
+      config.num_partitions < 2 || HasManyDevices(config) ||
+      GroupModeOf(reduce) != GroupMode::kFlattened ||
+      reduce.attrs<AllReduceAttrs>().constrain_layout || !CombinerOpcode(*reduce.to_apply()))
+    return false;
   const GroupLists lists = ReplicaGroupsOf(reduce).Flatten();
-  if (lists.size() > 1) return {};
-  return DeviceGroups(reduce)[0];
+  return lists.size() == 1 && std::ssize(lists[0]) == config.num_partitions;
 }
 
 class ReduceSplitter {
  public:
   ReduceSplitter(Computation& computation, PassContext& context)
-      : computation_(computation), context_(context) {}
+      : computation_(computation), context_(context) {
+    for (const Instruction* other : computation.instructions()) {
+      if (other->opcode() == Opcode::kAllReduce) groups_.insert(ReplicaGroupsOf(*other).Flatten());
+    }
+  }
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
-    const std::vector<Instruction*> order = computation_.PostOrder();
-    for (Instruction* slice : order) {
-      if (slice->opcode() != Opcode::kDynamicSlice ||
-          slice->operand(0)->opcode() != Opcode::kAllReduce)
-        continue;
+    for (Instruction* reduce : computation_.PostOrder()) {
+      if (!IsOfAllPartitions(*reduce)) continue;
+      Instruction* const slice = reduce->uses()[0].user;
       const std::optional<Steps> steps = Find(*slice);
       if (!steps) continue;
-      if (!HasOther(order, steps->first, *slice->operand(0)) &&
-          !HasOther(order, steps->second, *slice->operand(0))) {
-        context_.Missed(*slice->operand(0), "no other all-reduce has the groups of a step");
+      if (!groups_.contains(steps->first) && !groups_.contains(steps->second)) {
+        context_.Missed(*reduce, "no other all-reduce has the groups of a step");
         continue;
       }
       if (!context_.MayRewrite()) return changed;
-      context_.Passed(*slice->operand(0), "reduced in two steps");
-      Split(slice, *steps);
+      context_.Passed(*reduce, "reduced in two steps");
+      Split(reduce, slice, *steps);
       context_.Count("split");
       changed = true;
     }
@@ -73,54 +73,44 @@ class ReduceSplitter {
   }
 
  private:
-  std::optional<Steps> Find(const Instruction& slice) const {
-    const Instruction& reduce = *slice.operand(0);
-    const GroupMode mode = *GroupModeOf(reduce);
-    // Ids are devices, or replicas that are devices.
-    const bool ids_are_devices =
-        mode == GroupMode::kFlattened || reduce.module().config().num_partitions == 1;
-    if (!reduce.shape().IsArray() || !reduce.has_one_user() || reduce.is_root() ||
-        !ids_are_devices || !CombinerOpcode(*reduce.to_apply()))
-      return std::nullopt;
-    const std::optional<OwnPart> part = FindOwnPart(slice);
+  // The steps of the all-reduce that `slice` takes a part of.
+  static std::optional<Steps> Find(const Instruction& slice) {
+    if (slice.opcode() != Opcode::kDynamicSlice || slice.users().size() > 1) return std::nullopt;
+    const std::optional<OwnPart> part = FindOwnPart(slice, PartsCover::kFront);
     if (!part) return std::nullopt;
-    const int64_t whole = reduce.shape().dim(static_cast<int>(part->dimension));
-    return FindSteps(IdsOf(reduce), *part, whole / part->size);
+    const int64_t whole = slice.operand(0)->shape().dim(static_cast<int>(part->dimension));
+    const int64_t parts = whole / part->size;
+    const int64_t devices = slice.module().config().num_partitions;
+    if (parts < 2 || parts >= devices || devices % parts != 0) return std::nullopt;
+    Steps steps = StepsOf(devices, parts);
+    if (!TakesPartsInOrder(*part, steps.first, parts * part->size)) return std::nullopt;
+    return steps;
   }
 
-  static bool HasOther(const std::vector<Instruction*>& order, const GroupLists& groups,
-                       const Instruction& reduce) {
-    return absl::c_any_of(order, [&](const Instruction* other) {
-      return other != &reduce && !other->is_dead() && other->opcode() == Opcode::kAllReduce &&
-             ReplicaGroupsOf(*other).Flatten() == groups;
-    });
-  }
-
-  Instruction* Reduce(const Instruction& like, Instruction* x, const GroupLists& groups,
-                      bool is_second) const {
-    Instruction* reduce = computation_.AddClone(like, x->shape(), {x});
-    reduce->SetCalls({like.to_apply()});
+  // An all-reduce like `like`, in a channel of its own.
+  Instruction* Reduce(const Instruction& like, Instruction* x, const GroupLists& groups) const {
+    Instruction* const reduce = computation_.AddClone(like, x->shape(), {x});
     AllReduceAttrs attrs = like.attrs<AllReduceAttrs>();
     attrs.replica_groups.form = groups;
-    if (is_second && attrs.channel_id) attrs.channel_id = NextChannelId(like.module());
+    attrs.channel_id = NextChannelId(like.module());
     reduce->SetAttrs(std::move(attrs));
     return reduce;
   }
 
-  void Split(Instruction* slice, const Steps& steps) const {
-    Instruction* const reduce = slice->operand(0);
+  void Split(Instruction* reduce, Instruction* slice, const Steps& steps) const {
     const uint32_t first_new = computation_.module().id_limit();
-    Instruction* first = Reduce(*reduce, reduce->operand(0), steps.first, false);
-    std::vector<Instruction*> operands = slice->operand_vector();
-    operands[0] = first;
-    Instruction* part = computation_.AddClone(*slice, slice->shape(), operands);
-    Instruction* second = Reduce(*reduce, part, steps.second, true);
-    ReplaceKeepingExtras(slice, second, first_new);
-    computation_.Replace(reduce, first);  // control edges
+    Instruction* const first = Reduce(*reduce, reduce->operand(0), steps.first);
+    const std::vector<Use> uses(slice->uses().begin(), slice->uses().end());
+    Instruction* const second = Reduce(*reduce, slice, steps.second);
+    second->clear_sharding();
+    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, second);
+    if (slice->is_root()) computation_.set_root(second);
+    ReplaceKeepingExtras(reduce, first, first_new);
   }
 
   Computation& computation_;
   PassContext& context_;
+  std::set<GroupLists> groups_;  // of all all-reduces, as they were
 };
 
 }  // namespace

@@ -41,11 +41,9 @@ bool IsSum(const Instruction& reduce) {
 // A sum over exactly the partitions of each replica.
 bool SumsPartitions(const Instruction& reduce, const Partitions& partitions) {
   if (!IsSum(reduce) || !reduce.attrs<AllReduceAttrs>().channel_id) return false;
-  // In a module of several programs groups are those of replicas unless they say otherwise.
-  const bool are_devices =
-      partitions.is_one_program || reduce.attrs<AllReduceAttrs>().use_global_device_ids;
-  const auto groups =
-      partitions.is_one_program ? DeviceGroups(reduce) : ReplicaGroupsOf(reduce).Flatten();
+  // Groups are those of replicas, with all their partitions, unless they say otherwise.
+  const bool are_devices = reduce.attrs<AllReduceAttrs>().use_global_device_ids;
+  const ReplicaGroups::Lists groups = ReplicaGroupsOf(reduce).Flatten();
   if (static_cast<int64_t>(groups.size()) != reduce.module().config().replica_count) return false;
   return absl::c_all_of(groups, [&](const std::vector<int64_t>& group) {
     return static_cast<int64_t>(group.size()) == (are_devices ? partitions.count : 1) &&
@@ -369,8 +367,8 @@ class ReductionJoiner {
                                         const std::vector<ReductionPath>& paths) const {
     std::vector<Instruction*> result;
     const ModuleConfig& config = module_.config();
-    if (config.replica_count <= 1 || config.num_partitions <= 1 ||
-        config.replica_count < kReplicasPerPartition * config.num_partitions)
+    if (config.replica_count <= 1 || partitions_.count <= 1 ||
+        config.replica_count < kReplicasPerPartition * partitions_.count)
       return result;
     for (Computation* computation : computations) {
       for (Instruction* reduce : computation->PostOrder()) {
@@ -386,14 +384,20 @@ class ReductionJoiner {
   }
 
   absl::Status Widen(Instruction* reduce) const {
+    Computation& computation = *reduce->parent();
+    const std::vector<Use> uses(reduce->uses().begin(), reduce->uses().end());
     AllReduceAttrs attrs = reduce->attrs<AllReduceAttrs>();
     attrs.channel_id = NextChannelId(module_);
-    const uint32_t first_new = module_.id_limit();
-    Computation& computation = *reduce->parent();
-    Instruction* wide = computation.AddClone(*reduce, reduce->shape(), {reduce->operand(0)});
-    wide->SetCalls({reduce->to_apply()});
-    wide->SetAttrs(std::move(attrs));
-    ReplaceKeepingExtras(reduce, Share(wide), first_new);
+    reduce->SetAttrs(std::move(attrs));
+    Rewriter b(&computation, context_, reduce);
+    Instruction* const count =
+        b.ScalarConstant(ElementType::kF32, static_cast<double>(partitions_.count));
+    Instruction* const everywhere = b.OpWithShape(Opcode::kBroadcast, reduce->shape(), {count},
+                                                  AttrsPtr::Make(BroadcastAttrs{}));
+    Instruction* const share = b.Divide(reduce, everywhere);
+    RETURN_IF_ERROR(b.status());
+    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, share);
+    if (reduce->is_root()) computation.set_root(share);
     return absl::OkStatus();
   }
 
@@ -406,8 +410,9 @@ class ReductionJoiner {
 }  // namespace
 
 absl::StatusOr<bool> ArCrsCombiner::Run(Module& module, PassContext& context) {
+  const bool is_said = !options_.spmd_partition || options_.num_spatial_partitions > 0;
   const Partitions partitions = {
-      options_.spmd_partition ? module.config().num_partitions : options_.num_spatial_partitions,
+      is_said ? options_.num_spatial_partitions : module.config().num_partitions,
       options_.spmd_partition};
   if (!partitions.is_one_program && partitions.count < 2) return false;
   const std::vector<Computation*> computations =

@@ -15,7 +15,8 @@
 // same on all partitions is done over all devices as well and divided: larger groups have faster
 // ways.
 //
-// Options: `spmd_partition`: all partitions run this program. Otherwise the module holds the
+// Options: `spmd_partition`: all partitions run this program; `num_spatial_partitions` says how
+// many there are where the module does not know (0: it does). Otherwise the module holds the
 // programs of `num_spatial_partitions` partitions side by side: a reduction over partitions is as
 // many all-reduces of one channel, and what follows each of them has to compute the same: equal
 // operations on equal values, whatever the layout, through elements of tuples that loops and

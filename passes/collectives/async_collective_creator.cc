@@ -47,6 +47,20 @@ Shape StartShape(const Instruction& collective, Opcode start) {
   return Shape::Tuple({{is_one ? operands.element(0) : operands, collective.shape()}});
 }
 
+// What a wrapped start writes over what it reads: a reduction all of it, a permute in place what
+// follows in its operands.
+OutputOperandAliases OverwrittenBy(const Instruction& collective) {
+  const bool is_permute = collective.opcode() == Opcode::kCollectivePermute;
+  if (is_permute ? collective.attrs<CollectivePermuteAttrs>().slice_sizes.empty()
+                 : collective.opcode() != Opcode::kAllReduce)
+    return {};
+  if (!collective.shape().IsTuple()) return {{{1}, is_permute ? 1 : 0, {}}};
+  OutputOperandAliases aliases;
+  for (int64_t i = 0; i < collective.shape().element_count_of_tuple(); ++i)
+    aliases.push_back({{1, i}, i, {}});
+  return aliases;
+}
+
 // `generic`: as those without forms of their own, which are wrapped.
 absl::Status Split(Instruction* collective, bool generic) {
   const uint32_t first_new = collective->module().id_limit();
@@ -55,14 +69,17 @@ absl::Status Split(Instruction* collective, bool generic) {
   const bool is_wrapped = pair == nullptr;
   const Opcode start_opcode = is_wrapped ? Opcode::kAsyncStart : pair->start;
   const Opcode done_opcode = is_wrapped ? Opcode::kAsyncDone : pair->done;
-  const AttrsPtr attrs = is_wrapped ? AttrsPtr::Make(AsyncAttrs{}) : collective->attrs_ptr();
+  AsyncAttrs wrapped;
+  const AttrsPtr done_attrs = AttrsPtr::Make(AsyncAttrs(wrapped));
+  wrapped.output_to_operand_aliasing = OverwrittenBy(*collective);
+  const AttrsPtr attrs = is_wrapped ? AttrsPtr::Make(std::move(wrapped)) : collective->attrs_ptr();
   const std::vector<Computation*> calls =
       is_wrapped ? std::vector<Computation*>{AsyncComputationOf(*collective)} : collective->calls();
   Instruction* const start = b.OpWithShape(start_opcode, StartShape(*collective, start_opcode),
                                            collective->operand_vector(), attrs, calls);
-  Instruction* const done = is_wrapped
-                                ? b.OpWithShape(done_opcode, collective->shape(), {start}, attrs)
-                                : b.OpWithShape(done_opcode, collective->shape(), {start});
+  Instruction* const done =
+      is_wrapped ? b.OpWithShape(done_opcode, collective->shape(), {start}, done_attrs)
+                 : b.OpWithShape(done_opcode, collective->shape(), {start});
   RETURN_IF_ERROR(b.status());
   for (Instruction* const half : {start, done}) PassOnBackendConfig(*collective, half);
   ReplaceByPair(collective, start, done, first_new);

@@ -6,8 +6,10 @@
 //            r = f32[4] all-reduce-done(s)
 //
 // all-gather and collective-permute have such a pair as well; of the others, and of all with
-// `use_generic_async_start_done`, the start wraps a computation (async-start). What stood before
-// the collective by a control edge stands before the start, what stood after it after the done.
+// `use_generic_async_start_done`, the start wraps a computation (async-start). The start of a
+// reduction, or of a permute in place, then says what it writes over (output_to_operand_aliasing),
+// as in XLA. What stood before the collective by a control edge stands before the start, what stood
+// after it after the done.
 //
 // Requires: nothing.  Leaves alone: opcodes switched off (fusions are, unless
 // `convert_collective_fusion` says that they hold collectives), results under the thresholds

@@ -1,52 +1,12 @@
 #include "passes/collectives/collective_permute_cse.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/analysis/reachability.h"
 #include "lib/ir/builder.h"
 #include "passes/util/layout_copy.h"
 
 namespace hlo {
 namespace {
-
-// A part of an array: [starts, limits), by steps.
-struct Part {
-  Instruction* array = nullptr;
-  std::vector<int64_t> starts;
-  std::vector<int64_t> limits;
-  std::vector<int64_t> strides;
-
-  bool IsSame(const Part& other) const {
-    return array == other.array && starts == other.starts && limits == other.limits &&
-           strides == other.strides;
-  }
-
-  bool Holds(const Part& other) const {
-    if (IsSame(other)) return true;
-    if (array != other.array) return false;
-    for (size_t d = 0; d < starts.size(); ++d) {
-      if (strides[d] != 1 || other.starts[d] < starts[d] || other.limits[d] > limits[d])
-        return false;
-    }
-    return true;
-  }
-};
-
-Part PartOf(Instruction* value) {
-  Part part;
-  part.array = value;
-  if (value->opcode() == Opcode::kSlice) {
-    part.array = value->operand(0);
-    for (const SliceRange& range : value->attrs<SliceAttrs>().slice) {
-      part.starts.push_back(range.start);
-      part.limits.push_back(range.limit);
-      part.strides.push_back(range.stride);
-    }
-    return part;
-  }
-  part.starts.assign(static_cast<size_t>(value->shape().rank()), 0);
-  part.limits.assign(value->shape().dims().begin(), value->shape().dims().end());
-  part.strides.assign(part.starts.size(), 1);
-  return part;
-}
 
 // Who sends to whom, in one order.
 DevicePairs SortedPairs(const Instruction& permute) {
@@ -61,70 +21,120 @@ bool SendAlike(const Instruction& a, const Instruction& b) {
          SortedPairs(a) == SortedPairs(b);
 }
 
-struct Sent {
-  Instruction* permute;
-  Part part;
-};
+bool SendsSliceOf(const Instruction& permute, const Instruction* array) {
+  const Instruction& sent = *permute.operand(0);
+  return sent.opcode() == Opcode::kSlice && sent.operand(0) == array;
+}
 
-// Takes what `small` sends from the result of `large`, which holds it.
-absl::Status TakeFrom(const Sent& large, const Sent& small, PassContext& context) {
-  context.Passed(*small.permute, "`{}` sends it, too", large.permute->name());
-  Computation& computation = *small.permute->parent();
-  Instruction* value = large.permute;
-  if (!small.part.IsSame(large.part)) {
-    std::vector<int64_t> starts = small.part.starts, limits = small.part.limits;
-    for (size_t d = 0; d < starts.size(); ++d) {
-      starts[d] -= large.part.starts[d];
-      limits[d] -= large.part.starts[d];
-    }
-    Builder builder(&computation, small.permute);
-    value = builder.Slice(value, starts, limits, small.part.strides);
-    RETURN_IF_ERROR(builder.status());
+// Lets `large` no longer wait for `small`, or for what does; false where it needs its result.
+bool FreeFrom(const Instruction* small, Instruction* large) {
+  if (!Reachability(*large->parent()).DependsOn(large, small)) return true;
+  const Reachability before(*large->parent());
+  const auto predecessors = large->control_predecessors();
+  for (Instruction* predecessor :
+       std::vector<Instruction*>(predecessors.begin(), predecessors.end())) {
+    if (predecessor == small || before.DependsOn(predecessor, small))
+      large->RemoveControlPredecessor(predecessor);
   }
-  Instruction* operand = small.permute->operand(0);
-  computation.Replace(small.permute, CopyIfLayoutIsRead(value, *small.permute));
+  return !Reachability(*large->parent()).DependsOn(large, small);
+}
+
+// What `small` gives, of the result of `large`, which holds it.
+absl::StatusOr<Instruction*> PartOf(Instruction* large, const Instruction& small) {
+  if (small.operand(0) == large->operand(0)) return large;
+  Builder builder(&small);
+  Instruction* const part =
+      builder.OpWithShape(Opcode::kSlice, small.shape(), {large}, small.operand(0)->attrs_ptr());
+  RETURN_IF_ERROR(builder.status());
+  return part;
+}
+
+// Takes what `small` sends from `large`. With control edges it stays, without readers.
+absl::Status TakeFrom(Instruction* large, Instruction* small, PassContext& context) {
+  context.Passed(*small, "`{}` sends it, too", large->name());
+  Computation& computation = *small->parent();
+  Instruction* const operand = small->operand(0);
+  ASSIGN_OR_RETURN(Instruction * part, PartOf(large, *small));
+  part = CopyIfLayoutIsRead(part, *small);
+  small->ReplaceAllUsesWith(part);
+  if (small->is_root()) computation.set_root(part);
+  context.Count("merged");
+  if (small->has_control_edges()) return absl::OkStatus();
+  computation.Remove(small);
   if (!operand->is_used() && operand->opcode() == Opcode::kSlice && !operand->has_control_edges())
     computation.RemoveUnused(operand);
-  context.Count("merged");
   return absl::OkStatus();
 }
+
+class PermuteMerger {
+ public:
+  PermuteMerger(Computation& computation, PassContext& context) : context_(context) {
+    for (Instruction* permute : computation.PostOrder()) {
+      has_control_edges_ = has_control_edges_ || permute->has_control_edges();
+      if (permute->opcode() == Opcode::kCollectivePermute && permute->operand_count() == 1 &&
+          !permute->shape().has_dynamic_dims())
+        permutes_.push_back(permute);
+    }
+    for (size_t i = 0; i < permutes_.size(); ++i) by_array_[permutes_[i]->operand(0)].push_back(i);
+    for (size_t i = 0; i < permutes_.size(); ++i) {
+      const Instruction& sent = *permutes_[i]->operand(0);
+      if (sent.opcode() == Opcode::kSlice) by_array_[sent.operand(0)].push_back(i);
+    }
+  }
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    for (size_t i = 0; i < permutes_.size(); ++i) {
+      for (const size_t j : PartnersOf(i)) {
+        Instruction *const a = permutes_[i], *const b = permutes_[j];
+        if (a == nullptr) break;
+        if (b == nullptr || !a->has_uses() || !b->has_uses() || !SendAlike(*a, *b)) continue;
+        const bool is_part = a->operand(0) != b->operand(0) && SendsSliceOf(*a, b->operand(0));
+        const size_t small = is_part ? i : j, large = is_part ? j : i;
+        if (!context_.MayRewrite()) return changed;
+        // Without control edges what both read was there before either.
+        if (has_control_edges_ && !FreeFrom(permutes_[small], permutes_[large])) continue;
+        RETURN_IF_ERROR(TakeFrom(permutes_[large], permutes_[small], context_));
+        permutes_[small] = nullptr;
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  // Later ones that send what this one sends, a slice of it, or what it sends a slice of.
+  std::vector<size_t> PartnersOf(size_t i) const {
+    std::vector<size_t> partners;
+    if (permutes_[i] == nullptr) return partners;
+    const Instruction* const sent = permutes_[i]->operand(0);
+    const auto add = [&](const Instruction* array, bool whole) {
+      const auto it = by_array_.find(array);
+      if (it == by_array_.end()) return;
+      for (const size_t j : it->second) {
+        if (j > i && permutes_[j] != nullptr && (!whole || permutes_[j]->operand(0) == array))
+          partners.push_back(j);
+      }
+    };
+    add(sent, /*whole=*/false);
+    if (sent->opcode() == Opcode::kSlice) add(sent->operand(0), /*whole=*/true);
+    absl::c_sort(partners);
+    return partners;
+  }
+
+  PassContext& context_;
+  bool has_control_edges_ = false;
+  std::vector<Instruction*> permutes_;  // null: merged
+  // Those that send an array or a slice of it; looked up only.
+  absl::flat_hash_map<const Instruction*, std::vector<size_t>> by_array_;
+};
 
 }  // namespace
 
 absl::StatusOr<bool> CollectivePermuteCse::RunOnComputation(Computation& computation,
                                                             PassContext& context) {
   if (!computation.MayHold(Opcode::kCollectivePermute)) return false;
-  absl::flat_hash_map<const Instruction*, std::vector<Sent>> sent_of;  // looked up only
-  bool changed = false;
-  for (Instruction* permute : computation.PostOrder()) {
-    if (permute->opcode() != Opcode::kCollectivePermute || permute->operand_count() != 1 ||
-        permute->has_control_edges() || permute->shape().has_dynamic_dims())
-      continue;
-    const Sent sent = {permute, PartOf(permute->operand(0))};
-    std::vector<Sent>& all = sent_of[sent.part.array];
-    const auto holder = absl::c_find_if(all, [&](const Sent& earlier) {
-      return earlier.part.Holds(sent.part) && SendAlike(*earlier.permute, *permute);
-    });
-    if (holder != all.end()) {
-      if (!context.MayRewrite()) return changed;
-      RETURN_IF_ERROR(TakeFrom(*holder, sent, context));
-      changed = true;
-      continue;
-    }
-    // Earlier ones of parts: what both read was there before either, so that nothing goes round.
-    for (auto earlier = all.begin(); earlier != all.end();) {
-      if (!sent.part.Holds(earlier->part) || !SendAlike(*earlier->permute, *permute)) {
-        ++earlier;
-        continue;
-      }
-      if (!context.MayRewrite()) return changed;
-      RETURN_IF_ERROR(TakeFrom(sent, *earlier, context));
-      earlier = all.erase(earlier);
-      changed = true;
-    }
-    all.push_back(sent);
-  }
-  return changed;
+  return PermuteMerger(computation, context).Run();
 }
 
 HLO_DEFINE_PASS(CollectivePermuteCse)

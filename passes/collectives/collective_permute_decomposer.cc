@@ -7,11 +7,14 @@
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/reachability.h"
 #include "passes/rewrite.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {
 
 using Groups = std::vector<std::vector<int64_t>>;
+
+constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs";
 
 const DevicePairs& PairsOf(const Instruction& permute) {
   return permute.attrs<CollectivePermuteAttrs>().source_target_pairs;
@@ -52,38 +55,75 @@ bool SendsStateOfLoop(const Instruction& permute) {
          operand.operand(0)->opcode() == Opcode::kParameter;
 }
 
-// The devices that wait for each other in a collective, in several groups perhaps.
-Groups MeetingsOf(const Instruction& collective) {
-  if (!collective.attrs_ptr().Is<CollectivePermuteAttrs>())
-    return GroupModeOf(collective) ? DeviceGroups(collective) : Groups();
-  std::vector<std::set<int64_t>> chains;
-  for (const auto& [source, target] : PairsOf(collective)) {
-    std::set<int64_t> chain = {source, target};
-    for (auto it = chains.begin(); it != chains.end();) {
-      if (it->contains(source) || it->contains(target)) {
-        chain.insert(it->begin(), it->end());
-        it = chains.erase(it);
-      } else {
-        ++it;
-      }
+// The pairs of devices that a send or recv notes.
+Groups NotedPairs(const Instruction& transfer) {
+  Groups pairs;
+  std::vector<int64_t> ids;
+  int64_t id = -1;
+  for (const char c : FrontendAttribute(transfer, kPairsAttribute)) {
+    if (c >= '0' && c <= '9') {
+      id = std::max<int64_t>(id, 0) * 10 + (c - '0');
+    } else if (id >= 0) {
+      ids.push_back(std::exchange(id, -1));
     }
-    chains.push_back(std::move(chain));
   }
+  for (size_t i = 0; i + 1 < ids.size(); i += 2) pairs.push_back({ids[i], ids[i + 1]});
+  return pairs;
+}
+
+// The ids of those that wait for each other, as the text has them.
+Groups MeetingsOf(const Instruction& collective) {
+  if (collective.opcode() == Opcode::kSend || collective.opcode() == Opcode::kRecv)
+    return NotedPairs(collective);
   Groups groups;
-  for (const std::set<int64_t>& chain : chains) groups.emplace_back(chain.begin(), chain.end());
+  if (collective.attrs_ptr().Is<CollectivePermuteAttrs>()) {
+    for (const auto& [source, target] : PairsOf(collective)) groups.push_back({source, target});
+  } else if (GroupModeOf(collective)) {
+    groups = ReplicaGroupsOf(collective).Flatten();
+  }
   return groups;
 }
 
-bool MeetTheSame(const Groups& a, const Groups& b) {
-  for (const std::vector<int64_t>& one : a) {
-    for (const std::vector<int64_t>& other : b) {
-      const auto shared = absl::c_count_if(
-          one, [&](int64_t device) { return absl::c_linear_search(other, device); });
-      if (shared > 1) return true;
+bool MayMeet(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kSend || opcode == Opcode::kRecv)
+    return !instruction.attrs<ChannelAttrs>().is_host_transfer;
+  return HasTrait(opcode, kCollective) && !HasTrait(opcode, kAsyncDone);
+}
+
+// Ids in sets; those that meet any id of a set belong to it.
+class MeetingSets {
+ public:
+  void Add(const Groups& groups) {
+    for (const std::vector<int64_t>& group : groups) {
+      for (const int64_t id : group) Join(group[0], id);
     }
   }
-  return false;
-}
+
+  // Whether two ids are in one set here and there.
+  bool MeetTwice(const MeetingSets& other) const {
+    std::set<std::pair<size_t, size_t>> seen;
+    for (const auto& [id, set] : set_of_) {
+      const auto there = other.set_of_.find(id);
+      if (there != other.set_of_.end() && !seen.insert({set, there->second}).second) return true;
+    }
+    return false;
+  }
+
+ private:
+  void Join(int64_t a, int64_t b) {
+    const size_t into = set_of_.emplace(a, next_).first->second;
+    const size_t from = set_of_.emplace(b, into).first->second;
+    if (into == next_) ++next_;
+    if (into == from) return;
+    for (auto& [id, set] : set_of_) {
+      if (set == from) set = into;
+    }
+  }
+
+  std::map<int64_t, size_t> set_of_;
+  size_t next_ = 0;
+};
 
 std::string PairsText(const DevicePairs& pairs) {
   std::string text;
@@ -169,24 +209,26 @@ class Decomposer {
     }
   }
 
-  // The other collectives that meet the devices of the permutes, or those of such collectives.
+  // The other collectives in which two of those meet that meet in the permutes, or in such
+  // collectives: all of them together.
   std::vector<Instruction*> FindConflicting() const {
-    std::vector<Groups> met;
-    for (const Instruction* permute : permutes_) met.push_back(MeetingsOf(*permute));
+    MeetingSets met;
+    for (const Instruction* permute : permutes_) met.Add(MeetingsOf(*permute));
     std::vector<Instruction*> left;
     for (Instruction* instruction : computation_.PostOrder()) {
-      if (HasTrait(instruction->opcode(), kCollective) &&
-          !HasTrait(instruction->opcode(), kAsyncDone) &&
-          !absl::c_linear_search(permutes_, instruction))
+      if (MayMeet(*instruction) && !absl::c_linear_search(permutes_, instruction))
         left.push_back(instruction);
     }
     std::vector<Instruction*> conflicting;
-    for (size_t i = 0; i < met.size(); ++i) {
+    for (size_t before = left.size() + 1; left.size() < before;) {
+      before = left.size();
       std::erase_if(left, [&](Instruction* other) {
-        Groups groups = MeetingsOf(*other);
-        if (!MeetTheSame(groups, met[i])) return false;
+        const Groups groups = MeetingsOf(*other);
+        MeetingSets sets;
+        sets.Add(groups);
+        if (!sets.MeetTwice(met)) return false;
         conflicting.push_back(other);
-        met.push_back(std::move(groups));
+        met.Add(groups);
         return true;
       });
     }
@@ -206,7 +248,7 @@ class Decomposer {
     auto& attributes = half->mutable_extras().frontend_attributes;
     if (with_pairs) {
       if (permute.extras() != nullptr) attributes = permute.extras()->frontend_attributes;
-      attributes["_xla_send_recv_source_target_pairs"] = PairsText(PairsOf(permute));
+      attributes[std::string(kPairsAttribute)] = PairsText(PairsOf(permute));
     }
     if (&permute == first_) attributes["_xla_send_recv_pipeline"] = "0";
     if (&permute == second_) attributes["_xla_send_recv_pipeline"] = "1";
@@ -220,7 +262,6 @@ class Decomposer {
     const uint32_t first_new = computation_.module().id_limit();
     ChannelAttrs attrs;
     attrs.channel_id = permute->attrs<CollectivePermuteAttrs>().channel_id;
-    if (!attrs.channel_id) attrs.channel_id = 0;
     const AttrsPtr channel = AttrsPtr::Make(ChannelAttrs(attrs));
     const Shape data = permute->operand(0)->shape(), token = Shape::Token();
     const Shape context = Shape::Scalar(ElementType::kU32);

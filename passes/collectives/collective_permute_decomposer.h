@@ -7,9 +7,10 @@
 //            c = get-tuple-element(d), index=0
 //            all with frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,2}}}
 //
-// The pairs of one computation come one after the other; collectives that meet two or more of the
-// same devices come after all of them. One that sends what its iteration starts with is marked for
-// pipelining (`_xla_send_recv_pipeline`), with another one where both make a ring.
+// The pairs of one computation come one after the other. Collectives in which two of those meet
+// that meet in all of them together come after them, and what meets with those; one without groups
+// does not count. One that sends what its iteration starts with is marked for pipelining
+// (`_xla_send_recv_pipeline`), with another one where both make a ring.
 //
 // Options: `threshold_in_bytes`; `pipeline_parallelism_opt_level`
 //   disable   permutes of at least the threshold

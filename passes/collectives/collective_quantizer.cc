@@ -114,17 +114,18 @@ class Quantizer {
 
   // Whether something moved.
   bool Visit(Instruction* collective) {
-    if (const auto widening = WideningOf(collective->operand(0))) {
-      if (!IsSame(*widening, *collective) || !context_.MayRewrite()) return false;
+    const auto widening = WideningOf(collective->operand(0));
+    if (widening && IsSame(*widening, *collective)) {
+      if (!context_.MayRewrite()) return false;
       context_.Passed(*collective, "comes before `{}`", widening->convert->name());
       Widen(collective, *widening);
-    } else if (const auto narrowing = NarrowingOf(collective)) {
-      if (!IsSame(*narrowing, *collective) || !context_.MayRewrite()) return false;
-      context_.Passed(*collective, "comes after `{}`", narrowing->convert->name());
-      Narrow(collective, *narrowing);
-    } else {
-      return false;
+      context_.Count("moved");
+      return true;
     }
+    const auto narrowing = NarrowingOf(collective);
+    if (!narrowing || !IsSame(*narrowing, *collective) || !context_.MayRewrite()) return false;
+    context_.Passed(*collective, "comes after `{}`", narrowing->convert->name());
+    Narrow(collective, *narrowing);
     context_.Count("moved");
     return true;
   }

@@ -1,75 +1,94 @@
 #include "passes/collectives/collective_select_folder.h"
 
-#include "lib/analysis/device_groups.h"
-#include "lib/analysis/device_values.h"
+#include <optional>
+
+#include "lib/ir/builder.h"
 
 namespace hlo {
 namespace {
 
-std::optional<bool> Compared(ComparisonDirection direction, int64_t a, int64_t b) {
-  switch (direction) {
-    case ComparisonDirection::kEq: return a == b;
-    case ComparisonDirection::kNe: return a != b;
-    case ComparisonDirection::kLt: return a < b;
-    case ComparisonDirection::kLe: return a <= b;
-    case ComparisonDirection::kGt: return a > b;
-    case ComparisonDirection::kGe: return a >= b;
-  }
-  return std::nullopt;
+// What tells devices apart in the condition of a selection: `id` == `number`, or not.
+struct DeviceCondition {
+  bool is_equal = true;
+  bool of_partitions = false;
+  int64_t number = 0;
+
+  bool HoldsOn(int64_t device) const { return (device == number) == is_equal; }
+};
+
+const Instruction* BeforeWidening(const Instruction* value) {
+  while (value->opcode() == Opcode::kConvert || value->opcode() == Opcode::kBroadcast)
+    value = value->operand(0);
+  return value;
 }
 
-// What the one element of `predicate` is on `device`.
-std::optional<bool> PredicateOn(const Instruction* predicate, DeviceId device) {
-  while (predicate->opcode() == Opcode::kBroadcast || predicate->opcode() == Opcode::kReshape)
-    predicate = predicate->operand(0);
-  if (predicate->opcode() != Opcode::kCompare || !predicate->shape().IsEffectiveScalar())
+// Whether conversions on the way to `id` keep all numbers of devices.
+bool KeepsNumbers(const Instruction* value, const Instruction* id) {
+  for (; value != id; value = value->operand(0)) {
+    const ElementType type = value->shape().element_type();
+    if (!IsInteger(type) || BitWidth(type) < 32) return false;
+  }
+  return true;
+}
+
+std::optional<DeviceCondition> ConditionOf(const Instruction& select) {
+  const Instruction* const compare = BeforeWidening(select.operand(0));
+  if (compare->opcode() != Opcode::kCompare) return std::nullopt;
+  const ComparisonDirection direction = compare->attrs<CompareAttrs>().direction;
+  if (direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe)
     return std::nullopt;
-  const std::optional<int64_t> a = DeviceValue(*predicate->operand(0), device);
-  const std::optional<int64_t> b = a ? DeviceValue(*predicate->operand(1), device) : a;
-  if (!b) return std::nullopt;
-  return Compared(predicate->attrs<CompareAttrs>().direction, *a, *b);
+  const Instruction* id = BeforeWidening(compare->operand(0));
+  const Instruction* number = BeforeWidening(compare->operand(1));
+  if (!KeepsNumbers(compare->operand(0), id) || !KeepsNumbers(compare->operand(1), number))
+    return std::nullopt;
+  if (!number->IsConstant()) std::swap(id, number);
+  const bool of_partitions = id->opcode() == Opcode::kPartitionId;
+  if ((!of_partitions && id->opcode() != Opcode::kReplicaId) || !number->IsConstant() ||
+      number->shape().rank() != 0 || !IsInteger(number->shape().element_type()) ||
+      number->literal().is_elided())
+    return std::nullopt;
+  return DeviceCondition{direction == ComparisonDirection::kEq, of_partitions,
+                         number->literal().GetInt(0)};
 }
 
-// The devices that send: those of all partitions of a replica, or of all replicas of a partition.
-std::vector<DeviceId> Senders(const Instruction& permute) {
-  const ModuleConfig& config = permute.module().config();
+// What the condition of `select` is on all devices that `permute` sends from.
+std::optional<bool> ConditionOnSenders(const Instruction& select, const Instruction& permute) {
+  const std::optional<DeviceCondition> condition = ConditionOf(select);
   const auto& attrs = permute.attrs<CollectivePermuteAttrs>();
-  const bool of_partitions = attrs.channel_id.has_value();
-  std::vector<DeviceId> senders;
-  for (const auto& [source, target] : attrs.source_target_pairs) {
-    const int64_t others = of_partitions ? config.replica_count : config.num_partitions;
-    for (int64_t k = 0; k < others; ++k)
-      senders.push_back(of_partitions ? DeviceId{k, source} : DeviceId{source, k});
-  }
-  return senders;
-}
-
-// collective-permute(select(p, x, y))  =>  collective-permute(x), if p holds on all that send
-Instruction* FoldSelect(Instruction* permute, Rewriter& rewriter) {
-  if (permute->operand_count() != 1 || permute->operand(0)->opcode() != Opcode::kSelect ||
-      HasManyDevices(rewriter.module().config()))
-    return nullptr;
-  const Instruction& select = *permute->operand(0);
+  if (!condition || condition->of_partitions != attrs.channel_id.has_value()) return std::nullopt;
   std::optional<bool> all;
-  for (const DeviceId device : Senders(*permute)) {
-    const std::optional<bool> here = PredicateOn(select.operand(0), device);
-    if (!here || (all && *all != *here)) return nullptr;
+  for (const auto& [source, target] : attrs.source_target_pairs) {
+    const bool here = condition->HoldsOn(source);
+    if (all && *all != here) return std::nullopt;
     all = here;
   }
-  if (!all) return nullptr;
-  Instruction* sent = select.operand(*all ? 1 : 2);
-  if (sent->shape() != permute->operand(0)->shape()) return nullptr;
-  return rewriter.OpWithShape(Opcode::kCollectivePermute, permute->shape(), {sent},
-                              permute->attrs_ptr());
+  return all;
 }
-
-constexpr Rule kSelectRules[] = {
-    {"permute-of-select", Opcode::kCollectivePermute, kExact, FoldSelect},
-};
 
 }  // namespace
 
-CollectiveSelectFolder::CollectiveSelectFolder() : RewritePass(this, kSelectRules) {}
+absl::StatusOr<bool> CollectiveSelectFolder::RunOnComputation(Computation& computation,
+                                                              PassContext& context) {
+  if (!computation.MayHold(Opcode::kCollectivePermute)) return false;
+  bool changed = false;
+  for (Instruction* permute : computation.instruction_vector()) {
+    if (permute->is_dead() || permute->opcode() != Opcode::kCollectivePermute ||
+        permute->operand(0)->opcode() != Opcode::kSelect)
+      continue;
+    Instruction* const select = permute->operand(0);
+    const std::optional<bool> all = ConditionOnSenders(*select, *permute);
+    if (!all) continue;
+    Instruction* const sent = select->operand(*all ? 1 : 2);
+    if (sent->shape() != select->shape()) continue;
+    if (!context.MayRewrite()) return changed;
+    context.Passed(*permute, "sends `{}`", sent->name());
+    permute->ReplaceOperand(0, sent);
+    if (!select->is_used() && !select->has_control_edges()) computation.RemoveUnused(select);
+    context.Count("folded");
+    changed = true;
+  }
+  return changed;
+}
 
 HLO_DEFINE_PASS(CollectiveSelectFolder)
 

@@ -3,20 +3,20 @@
 //   collective-permute(select(broadcast(partition-id() == 3), x, y)), source_target_pairs={{3,0}}
 //     =>   collective-permute(x), source_target_pairs={{3,0}}
 //
-// The condition compares what is known of every device (lib/analysis/device_values.h) and says the
-// same on all devices that send.
+// The condition says whether the partition, or for permutes without a channel the replica, is a
+// constant or is not, the same on all devices that send.
 //
-// Requires: nothing.  Leaves alone: permutes of several arrays, or without pairs; selections by
-// elements; devices beyond the limit of lists (lib/analysis/device_groups.h).
+// Requires: nothing.  Leaves alone: other conditions, permutes without pairs, and the selection
+// before the one that is folded.
 #pragma once
 
-#include "passes/rewrite.h"
+#include "passes/computation_pass.h"
 
 namespace hlo {
 
-class CollectiveSelectFolder final : public RewritePass {
- public:
-  CollectiveSelectFolder();
+class CollectiveSelectFolder final : public ComputationPass {
+ protected:
+  absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
 };
 
 }  // namespace hlo

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/rewrite.h"
+#include "passes/simplify/dce.h"
 
 namespace hlo {
 namespace {
@@ -42,13 +43,13 @@ absl::StatusOr<bool> ReorderGather(Instruction* gather, PassContext& context) {
     if (!dim) break;
     if (last == gather && !context.MayRewrite()) return false;
     attrs.dimensions.value = *dim;
-    part = b.Reshape(part, reshape->shape().WithDim(static_cast<int>(*dim), own).dims());
+    part = b.OpWithShape(Opcode::kReshape, reshape->shape().WithDim(static_cast<int>(*dim), own),
+                         {part});
     last = reshape;
   }
   if (last == gather) return false;
   context.Passed(*gather, "comes after `{}`", last->name());
-  const Shape whole =
-      part->shape().WithDim(static_cast<int>(attrs.dimensions.value), size).WithDefaultLayout();
+  const Shape whole = part->shape().WithDim(static_cast<int>(attrs.dimensions.value), size);
   Instruction* const gathered =
       b.OpWithShape(Opcode::kAllGather, whole, {part}, AttrsPtr::Make(attrs));
   RETURN_IF_ERROR(b.status());
@@ -65,7 +66,7 @@ absl::StatusOr<bool> ReorderGather(Instruction* gather, PassContext& context) {
 // Moves the reshapes before `reduce` after it.
 absl::StatusOr<bool> ReorderReduce(Instruction* reduce, PassContext& context) {
   if (!IsPlain(*reduce) || reduce->attrs<AllReduceAttrs>().constrain_layout || reduce->is_root() ||
-      reduce->uses().size() != 1)
+      !reduce->has_one_user())
     return false;
   std::vector<Shape> shapes;  // the last reshape's first
   Instruction* x = reduce->operand(0);
@@ -80,7 +81,10 @@ absl::StatusOr<bool> ReorderReduce(Instruction* reduce, PassContext& context) {
   const Shape shape = x->shape().WithElementType(reduce->shape().element_type());
   Instruction* result =
       b.OpWithShape(Opcode::kAllReduce, shape, {x}, reduce->attrs_ptr(), {reduce->to_apply()});
-  for (auto it = shapes.rbegin(); it != shapes.rend(); ++it) result = b.Reshape(result, it->dims());
+  for (auto it = shapes.rbegin(); it != shapes.rend(); ++it) {
+    result = b.OpWithShape(Opcode::kReshape, it->WithElementType(reduce->shape().element_type()),
+                           {result});
+  }
   RETURN_IF_ERROR(b.status());
   Instruction* const reshape = reduce->operand(0);
   ReplaceKeepingExtras(reduce, result, first_new);
@@ -105,6 +109,12 @@ absl::StatusOr<bool> CollectiveTransformationReorderer::RunOnComputation(Computa
     }
     changed |= moved;
   }
+  return changed;
+}
+
+absl::StatusOr<bool> CollectiveTransformationReorderer::Run(Module& module, PassContext& context) {
+  ASSIGN_OR_RETURN(const bool changed, ComputationPass::Run(module, context));
+  if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   return changed;
 }
 

@@ -6,9 +6,11 @@
 //   a = f32[8] all-reduce(f32[8] reshape(x))
 //       =>   b = all-reduce(x);  a = f32[8] reshape(b)
 //
+// What is dead after it goes, as in XLA.
+//
 // Requires: nothing.  Leaves alone: gathers of several arrays and gathers or reshapes that others
 // read, too; reshapes that cut or join the gathered dimension; all-reduces with constrained
-// layouts, of several arrays, that are the root or read several times.
+// layouts, of several arrays, that are the root or have several readers.
 #pragma once
 
 #include "passes/computation_pass.h"
@@ -16,6 +18,9 @@
 namespace hlo {
 
 class CollectiveTransformationReorderer final : public ComputationPass {
+ public:
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
  protected:
   absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
 };

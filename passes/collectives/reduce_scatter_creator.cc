@@ -20,7 +20,9 @@ Instruction* WholeParts(Instruction* x, int64_t dimension, int64_t size, Rewrite
 Instruction* ScatterInstead(Instruction* slice, Rewriter& rewriter) {
   Instruction* const read = slice->operand(0);
   Instruction* const reduce = BeforeOwnReshape(read);
-  if (reduce->opcode() != Opcode::kAllReduce || !reduce->shape().IsArray()) return nullptr;
+  if (reduce->opcode() != Opcode::kAllReduce || !reduce->shape().IsArray() ||
+      reduce->attrs<AllReduceAttrs>().constrain_layout)
+    return nullptr;
   PassContext& context = rewriter.context();
   if (!reduce->has_one_user() || reduce->is_root()) {
     context.Missed(*reduce, "not only a part of it is read");
@@ -34,7 +36,8 @@ Instruction* ScatterInstead(Instruction* slice, Rewriter& rewriter) {
   const int64_t whole = read->shape().dim(static_cast<int>(part->dimension));
   const std::optional<int64_t> dimension =
       read == reduce ? part->dimension : DimensionBeforeReshape(*read, part->dimension);
-  if (!dimension || !TakesPartsInOrder(*part, DeviceGroups(*reduce), whole - whole % part->size)) {
+  if (!dimension || whole < 2 * part->size ||
+      !TakesPartsInOrder(*part, DeviceGroups(*reduce), whole - whole % part->size)) {
     context.Missed(*reduce, "the part that is read is not the one at the place of the device");
     return nullptr;
   }
@@ -42,7 +45,6 @@ Instruction* ScatterInstead(Instruction* slice, Rewriter& rewriter) {
   ReduceScatterAttrs attrs;
   if (from.channel_id) attrs.channel_id = NextChannelId(slice->module());
   attrs.replica_groups = from.replica_groups;
-  attrs.constrain_layout = from.constrain_layout;
   attrs.use_global_device_ids = from.use_global_device_ids;
   attrs.dimensions.value = *dimension;
   rewriter.set_origin(reduce);

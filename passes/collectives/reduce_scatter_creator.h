@@ -8,8 +8,9 @@
 // reduced then. Between the two may be a reshape that leaves the dimension of the parts as it is;
 // it comes last.
 //
-// Requires: nothing.  Leaves alone: all-reduces of several arrays, those that something else reads;
-// slices along several dimensions, or whose starts depend on more than the device.
+// Requires: nothing.  Leaves alone: all-reduces of several arrays, of constrained layouts, in
+// groups of one device, or that something else reads; slices along several dimensions, or whose
+// starts depend on more than the device.
 #pragma once
 
 #include "passes/collectives/collective_rewrite_pass.h"

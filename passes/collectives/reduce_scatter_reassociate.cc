@@ -1,7 +1,9 @@
 #include "passes/collectives/reduce_scatter_reassociate.h"
 
 #include "lib/analysis/region.h"
+#include "passes/util/channels.h"
 #include "passes/util/constrained_layout.h"
+#include "passes/util/scheduling_annotation.h"
 
 namespace hlo {
 namespace {
@@ -20,6 +22,13 @@ bool ScatterAlike(const Instruction& a, const Instruction& b) {
          Compatible(a.operand(0)->shape(), b.operand(0)->shape());
 }
 
+// Whether the program wants both in one scheduling group; one without is in any.
+bool MayBeScheduledTogether(const Instruction& a, const Instruction& b) {
+  const auto first = SchedulingAnnotationOf(a), second = SchedulingAnnotationOf(b);
+  if (!first.ok() || !second.ok()) return false;
+  return !*first || !*second || **first == **second;
+}
+
 // op(reduce-scatter(x), reduce-scatter(y))  =>  reduce-scatter(op(x, y))
 Instruction* CombineFirst(Instruction* op, Rewriter& rewriter) {
   Instruction *a = op->operand(0), *b = op->operand(1);
@@ -28,9 +37,17 @@ Instruction* CombineFirst(Instruction* op, Rewriter& rewriter) {
     rewriter.context().Missed(*op, "its operands are scattered in different ways");
     return nullptr;
   }
+  // For XLA all-reduces combine no bits of integers.
+  if ((op->opcode() == Opcode::kAnd || op->opcode() == Opcode::kOr) &&
+      !IsPred(op->shape().element_type()))
+    return nullptr;
   if (CombinerOpcode(*a->to_apply()) != op->opcode() ||
       CombinerOpcode(*b->to_apply()) != op->opcode()) {
     rewriter.context().Missed(*op, "its operands are reduced by another operation");
+    return nullptr;
+  }
+  if (!MayBeScheduledTogether(*a, *b)) {
+    rewriter.context().Missed(*op, "its operands are in different scheduling groups");
     return nullptr;
   }
   Instruction* combined = rewriter.Op(op->opcode(), {a->operand(0), b->operand(0)});
@@ -38,6 +55,9 @@ Instruction* CombineFirst(Instruction* op, Rewriter& rewriter) {
   Instruction* const scatter = rewriter.OpWithShape(Opcode::kReduceScatter, op->shape(), {combined},
                                                     a->attrs_ptr(), {a->to_apply()});
   PassOnWork(*a, scatter);
+  if (HasSchedulingAnnotation(*a) != HasSchedulingAnnotation(*b))
+    RemoveSchedulingAnnotation(scatter);
+  ReplaceChannelId(scatter, NextChannelId(rewriter.module()));
   return scatter;
 }
 

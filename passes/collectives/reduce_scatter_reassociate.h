@@ -2,9 +2,12 @@
 //
 //   add(reduce-scatter(x), reduce-scatter(y)), both to_apply=add      =>   reduce-scatter(add(x, y)), to_apply=add
 //
+// The new one has a channel of its own; it is in the scheduling group of the two if both are in it.
+//
 // Requires: nothing.  Leaves alone: reduce-scatters that differ in more than their channel, that
-// something else reads, or that combine by another operation; several arrays at once;
-// modules with a reduce-scatter that constrains layouts.
+// something else reads, that are in different scheduling groups, or that combine by another
+// operation, or the bits of integers; several arrays at once; modules with a reduce-scatter that
+// constrains layouts.
 #pragma once
 
 #include "passes/collectives/collective_rewrite_pass.h"

@@ -2,13 +2,15 @@
 //
 //   a = all-gather(x), channel_id=1;  b = all-gather(x), channel_id=2      =>   b = a
 //
-// Too long: the last reader of the earlier one is more than `distance_threshold` steps, counted
-// from the end along the longest way, before the later one; then the later one is the one to
-// take from then on.
+// So do all-reduces of what each device has written into a broadcast, and permutes; operands may
+// differ by reshapes that add dimensions of size 1.
 //
-// Requires: nothing.  Leaves alone: collectives of several arrays, asynchronous ones, with
-// constrained layouts or control edges; with `for_replicas` those with a channel, without it those
-// that have none.
+// Too long: the last reader of the earlier one is more than `distance_threshold` steps, counted
+// from the end as XLA counts them, before the later one. Permutes do not take long.
+//
+// Requires: nothing.  Leaves alone: other collectives, of several arrays, asynchronous ones, with
+// constrained layouts; with `for_replicas` those with a channel, without it those that have none.
+// One with control edges stays, without readers.
 #pragma once
 
 #include "passes/pass.h"
@@ -27,9 +29,6 @@ class ScheduleAwareCollectiveCse final
  public:
   using WithOptions::WithOptions;
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
-
- private:
-  absl::StatusOr<bool> RunOn(Computation& computation, PassContext& context) const;
 };
 
 }  // namespace hlo

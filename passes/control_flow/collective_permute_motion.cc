@@ -1,5 +1,7 @@
 #include "passes/control_flow/collective_permute_motion.h"
 
+#include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,6 +14,48 @@ namespace hlo {
 namespace {
 
 constexpr size_t kMostMovedWithPermute = 8;
+
+const Instruction* BeforeCopies(const Instruction* value) {
+  while (value->opcode() == Opcode::kReshape || value->opcode() == Opcode::kCopy)
+    value = value->operand(0);
+  return value;
+}
+
+// The step of a counter that `read` reads and `next` goes on with; none where it is not one
+// constant in each iteration.
+std::optional<int64_t> StepOfCounter(const Instruction& next, const Instruction& read) {
+  if (next.opcode() != Opcode::kAdd && next.opcode() != Opcode::kSubtract) return std::nullopt;
+  const int side = next.operand(0) == &read ? 1 : 0;
+  const Instruction& step = *next.operand(side);
+  if (next.operand(1 - side) != &read || !step.IsConstant() ||
+      (next.opcode() == Opcode::kSubtract && side == 0))
+    return std::nullopt;
+  return KnownInteger(step);
+}
+
+// Iterations after which a counter of `bits` bits is what it was.
+int64_t Period(int64_t step, int bits) {
+  const int zeros = std::countr_zero(static_cast<uint64_t>(step));
+  return zeros >= bits ? 1 : int64_t{1} << std::min(bits - zeros, 62);
+}
+
+// What element `index` is in the first iteration and in no other one.
+std::optional<int64_t> FirstCount(const Instruction& loop, int64_t index, const Instruction& read) {
+  const Instruction& start = *loop.operand(0)->operand(static_cast<int>(index));
+  const ElementType type = start.shape().element_type();
+  if (!start.IsConstant() || start.shape().rank() != 0 || !IsInteger(type)) return std::nullopt;
+  const std::optional<int64_t> step =
+      StepOfCounter(*loop.while_body()->root()->operand(static_cast<int>(index)), read);
+  if (!step) return std::nullopt;
+  // Nobody waits for more iterations than these.
+  constexpr int64_t kNever = int64_t{1} << 31;
+  const int64_t period = Period(*step, BitWidth(type));
+  if (period < kNever) {
+    const std::optional<int64_t> count = TripCount(loop);
+    if (!count || *count > period) return std::nullopt;
+  }
+  return KnownInteger(start);
+}
 
 // What is the same in all iterations, found from the elements that only pass through.
 absl::flat_hash_set<const Instruction*> LoopConstants(const Computation& body) {
@@ -27,7 +71,7 @@ absl::flat_hash_set<const Instruction*> LoopConstants(const Computation& body) {
     if (opcode == Opcode::kGetTupleElement) {
       const int64_t i = instruction->tuple_index();
       is_constant = IsParameterElement(*instruction, i) &&
-                    IsParameterElement(*body.root()->operand(static_cast<int>(i)), i);
+                    IsParameterElement(*BeforeCopies(body.root()->operand(static_cast<int>(i))), i);
     } else if ((IsElementwise(opcode) || kPassesOn.Has(opcode)) && !instruction->HasSideEffect() &&
                instruction->operand_count() > 0) {
       is_constant = absl::c_all_of(
@@ -69,14 +113,19 @@ std::optional<Cluster> ClusterAtEnd(Instruction* last,
 
 class PermuteLoop {
  public:
-  PermuteLoop(Instruction* loop, int64_t counter, int64_t init, PassContext& context)
-      : loop_(loop), counter_(counter), init_(init), context_(context) {
+  PermuteLoop(Instruction* loop, int64_t counter, PassContext& context)
+      : loop_(loop), counter_(counter), context_(context) {
     reads_.resize(static_cast<size_t>(loop->shape().element_count_of_tuple()));
     for (Instruction* read : body().parameter(0)->users())
       reads_[static_cast<size_t>(read->tuple_index())].push_back(read);
   }
 
   absl::StatusOr<bool> Move() {
+    const std::vector<Instruction*>& reads = reads_[static_cast<size_t>(counter_)];
+    const std::optional<int64_t> first =
+        reads.size() == 1 ? FirstCount(*loop_, counter_, *reads[0]) : std::nullopt;
+    if (!first) return false;
+    init_ = *first;
     const absl::flat_hash_set<const Instruction*> constants = LoopConstants(body());
     bool moved = false;
     for (size_t i = 0; i < reads_.size(); ++i) {
@@ -145,7 +194,7 @@ class PermuteLoop {
 
   Instruction* loop_;
   int64_t counter_;
-  int64_t init_;
+  int64_t init_ = 0;  // of the counter
   PassContext& context_;
   std::vector<std::vector<Instruction*>> reads_;  // in the body, by element
 };
@@ -160,11 +209,8 @@ absl::StatusOr<bool> CollectivePermuteMotion::Run(Module& module, PassContext& c
           !CanCarryMore(*loop) || !loop->while_body()->MayHold(Opcode::kCollectivePermute))
         continue;
       const std::optional<int64_t> counter = InductionIndex(*loop);
-      const std::optional<CountedLoop> counted =
-          counter ? MatchCountedLoop(*loop, *counter) : std::nullopt;
-      if (!counted) continue;
-      ASSIGN_OR_RETURN(const bool moved,
-                       PermuteLoop(loop, *counter, counted->init, context).Move());
+      if (!counter) continue;
+      ASSIGN_OR_RETURN(const bool moved, PermuteLoop(loop, *counter, context).Move());
       changed |= moved;
     }
   }

@@ -11,8 +11,9 @@
 // Requires: nothing.  Ensures: nothing.
 // Leaves alone: elements that are read after the loop, or by its condition; permutes at the
 // beginning of the body; values with other readers in the body; instructions with control edges;
-// loops that do not count up from a constant to a constant by a constant, whose state is not built
-// by `tuple`, or whose computations others call, too, or do not read element by element.
+// loops that do not count by a constant from a constant, that read the counter at several places,
+// or whose counter may come back to where it began; whose state is not built by `tuple`, or whose
+// computations others call, too, or do not read element by element.
 #pragma once
 
 #include "passes/pass.h"

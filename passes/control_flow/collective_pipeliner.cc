@@ -41,7 +41,11 @@ class Pipeliner {
  public:
   Pipeliner(Module& module, PassContext& context, PipelineDirection direction,
             PipelineLimits limits)
-      : context_(context), direction_(direction), limits_(limits), copier_(module) {}
+      : context_(context),
+        direction_(direction),
+        limits_(limits),
+        delayed_size_(limits.delayed_size),
+        copier_(module) {}
 
   // Whether something moved.
   absl::StatusOr<bool> Visit(Instruction* loop) {
@@ -68,10 +72,14 @@ class Pipeliner {
           return FindPipelinedStores(found, limits_, StoreTarget::kAfterLoop, context_);
         };
         // Until nothing is left: what sinks last may have kept others back.
-        for (bool changed = false;; changed = true) {
-          ASSIGN_OR_RETURN(const bool moved, Move(loop, find, SinkCollectives));
-          if (!moved) return changed;
+        bool changed = false;
+        for (bool moved = true; moved; changed |= moved) {
+          ASSIGN_OR_RETURN(moved, Move(loop, find, SinkCollectives));
         }
+        limits_.delayed_size = std::numeric_limits<int64_t>::max();
+        ASSIGN_OR_RETURN(const bool moved, Move(loop, find, SinkCollectives));
+        limits_.delayed_size = delayed_size_;
+        return changed || moved;
       }
     }
     return false;
@@ -101,6 +109,7 @@ class Pipeliner {
   PassContext& context_;
   PipelineDirection direction_;
   PipelineLimits limits_;
+  const int64_t delayed_size_;
   IterationCopier copier_;
 };
 
@@ -134,6 +143,7 @@ absl::StatusOr<bool> CollectivePipeliner::Run(Module& module, PassContext& conte
   limits.control_edges = options_.should_allow_control_dependencies;
   limits.reuse_buffer = options_.reuse_pipelined_op_buffer;
   limits.last_run = options_.last_run;
+  limits.delayed_size = options_.collective_size_threshold_to_delay_sinking;
 
   bool changed = false;
   Pipeliner pipeliner(module, context, direction->direction, limits);

@@ -31,8 +31,10 @@
 //   reuse_pipelined_op_buffer    forward: what is stored as it is read is carried in the place where
 //                                it is going to be stored; false: by itself
 //   should_add_loop_invariant_op_in_chain
-//                                backward: what is the same in all iterations may also be read by
-//                                others than the collective
+//                                backward: what the collective is made of may also be read by
+//                                others
+//   collective_size_threshold_to_delay_sinking
+//                                forwardsink: collectives of so many elements sink after the others
 //   should_allow_loop_variant_parameter_in_chain
 //                                backward: the collective may read what the iteration before made
 //   should_allow_control_dependencies
@@ -44,7 +46,8 @@
 //
 // Requires: nothing.  Ensures: no marks with `last_run`.
 // Leaves alone: loops that do not count to a constant, that run less than twice, whose state is
-// read as a whole, whose condition has effects; arrays that the loop reads.
+// read as a whole, whose condition has effects; arrays that the loop reads, and those stored in
+// where another element than the first of the state counts.
 #pragma once
 
 #include <limits>
@@ -66,11 +69,13 @@ struct CollectivePipelinerOptions {
   bool should_add_loop_invariant_op_in_chain = true;
   bool should_allow_loop_variant_parameter_in_chain = false;
   bool should_allow_control_dependencies = false;
+  int64_t collective_size_threshold_to_delay_sinking = std::numeric_limits<int64_t>::max();
 
   HLO_OPTIONS(CollectivePipelinerOptions, direction, ops, level_to_operate_on,
               max_pipelining_per_loop, last_run, pipeline_use_tree, process_different_sized_ops,
               reuse_pipelined_op_buffer, should_add_loop_invariant_op_in_chain,
-              should_allow_loop_variant_parameter_in_chain, should_allow_control_dependencies)
+              should_allow_loop_variant_parameter_in_chain, should_allow_control_dependencies,
+              collective_size_threshold_to_delay_sinking)
 };
 
 class CollectivePipeliner final : public WithOptions<Pass, CollectivePipelinerOptions> {

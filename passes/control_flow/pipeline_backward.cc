@@ -15,9 +15,6 @@ class GatherFinder {
   GatherFinder(const PipelinedLoop& loop, const PipelineLimits& limits, PassContext& context)
       : loop_(loop), limits_(limits), context_(context), order_(loop.body().PostOrder()) {
     for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
-    for (const Instruction* instruction : order_) {
-      if (IsInvariantHere(*instruction)) invariant_.insert(instruction);
-    }
   }
 
   std::vector<PipelinedGather> Find() const {
@@ -35,15 +32,6 @@ class GatherFinder {
  private:
   bool IsStateRead(const Instruction& value) const {
     return value.opcode() == Opcode::kGetTupleElement && value.operand(0) == loop_.state();
-  }
-
-  // The operands of `instruction` have been looked at.
-  bool IsInvariantHere(const Instruction& instruction) const {
-    if (IsStateRead(instruction))
-      return loop_.PassesOn(static_cast<int>(instruction.tuple_index()));
-    if (instruction.opcode() == Opcode::kParameter || instruction.HasSideEffect()) return false;
-    return absl::c_all_of(instruction.operands(),
-                          [&](const Instruction* operand) { return invariant_.contains(operand); });
   }
 
   Decision Follow(PipelinedGather& gather) const {
@@ -89,9 +77,10 @@ class GatherFinder {
     return Yes();
   }
 
+  // For XLA's search for what is the same in all iterations that is everything: it begins with all
+  // that has no operands, and the state of the loop has none.
   bool MayBeMadeTwice(const Instruction& value) const {
-    return value.shape().IsEffectiveScalar() || IsStateRead(value) ||
-           (limits_.invariants_in_chain && invariant_.contains(&value));
+    return limits_.invariants_in_chain || value.shape().IsEffectiveScalar() || IsStateRead(value);
   }
 
   const PipelinedLoop& loop_;
@@ -99,7 +88,6 @@ class GatherFinder {
   PassContext& context_;
   std::vector<Instruction*> order_;
   absl::flat_hash_map<const Instruction*, size_t> position_;
-  absl::flat_hash_set<const Instruction*> invariant_;
 };
 
 class BackwardPipeline {

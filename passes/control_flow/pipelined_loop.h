@@ -2,6 +2,7 @@
 // `collective-pipeliner` have in common.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace hlo {
 struct PipelineLimits {
   OpcodeSet opcodes;
   int64_t max_per_loop = 0;  // a first one moves in any case
+  // Elements from which on a collective does not sink.
+  int64_t delayed_size = std::numeric_limits<int64_t>::max();
   int64_t level = 0;
   bool use_tree = false;
   bool different_sizes = true;

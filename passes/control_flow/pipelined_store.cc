@@ -98,7 +98,7 @@ class StoreFinder {
 
   std::vector<PipelinedStore> Find() {
     for (Instruction* collective : order_) {
-      if (!limits_.opcodes.Has(collective->opcode())) continue;
+      if (!limits_.opcodes.Has(collective->opcode()) || IsDelayed(*collective)) continue;
       PipelinedStore store;
       Decision decision = Follow(collective, store);
       if (decision) decision = HasMovableSizes(*collective, store);
@@ -111,6 +111,12 @@ class StoreFinder {
 
  private:
   bool IsSink() const { return target_ == StoreTarget::kAfterLoop; }
+
+  // Whether it sinks after all smaller ones.
+  bool IsDelayed(const Instruction& collective) const {
+    return IsSink() && collective.shape().IsArray() &&
+           collective.shape().element_count() >= limits_.delayed_size;
+  }
 
   // From `collective` to the updates that store what is made of it.
   Decision Follow(Instruction* collective, PipelinedStore& store) const {
@@ -218,6 +224,7 @@ class StoreFinder {
         return No("no earlier step has moved it");
       return Yes();
     }
+    if (loop_.counter != 0) return No("for XLA only element 0 of the state counts");
     const std::optional<Progression> starts = ProgressionOf(start, loop_);
     if (!starts || starts->step == 0) return No("the loop does not count where it is stored");
     return IsSink() ? StoresInOrder(update, *starts) : Yes();

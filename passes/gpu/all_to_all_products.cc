@@ -85,6 +85,7 @@ struct SplitPlan {
   Instruction* lhs = nullptr;  // of the product, not exchanged yet
   int64_t exchanged_dim = 0;   // of lhs, or of the product
   int64_t parts = 0;
+  bool is_moved = false;  // something stands between the product and the exchange
 };
 
 Decision CanSplitProduct(const Instruction& dot, int64_t parts) {
@@ -122,7 +123,8 @@ absl::StatusOr<Instruction*> SumOfParts(const SplitPlan& plan, ExchangedSide exc
   const auto& dot_attrs = dot.attrs<DotAttrs>();
   AllToAllAttrs attrs = plan.exchange->attrs<AllToAllAttrs>();
   attrs.dimensions->value = plan.exchanged_dim;
-  const int64_t first = NextChannelId(dot.module());
+  // XLA first makes an exchange without anything between the two, which takes a channel.
+  const int64_t first = NextChannelId(dot.module()) + (plan.is_moved ? 1 : 0);
   Builder builder(dot.parent(), plan.exchange);
   const auto exchange = [&](Instruction* part, int64_t i) {
     if (attrs.channel_id) attrs.channel_id = first + i;
@@ -156,6 +158,7 @@ absl::StatusOr<bool> SplitProductOfExchange(Instruction* dot, PassContext& conte
   if (!context.Allowed(*exchange, decision)) return false;
   SplitPlan plan = {exchange, dot, exchange->operand(0), 0, *GroupSize(*exchange)};
   plan.exchanged_dim = exchange->attrs<AllToAllAttrs>().dimensions->value;
+  plan.is_moved = !moved.moves.empty();
   for (size_t i = moved.moves.size(); i-- > 0 && plan.exchanged_dim >= 0;)
     plan.exchanged_dim = DimAfter(*moved.moves[i], plan.exchanged_dim);
   decision = CanSplitProduct(*dot, plan.parts);
@@ -185,6 +188,7 @@ absl::StatusOr<bool> SplitExchangeOfProduct(Instruction* exchange, PassContext& 
   if (!context.Allowed(*exchange, decision)) return false;
   SplitPlan plan = {exchange, dot, dot->operand(0), 0, *GroupSize(*exchange)};
   plan.exchanged_dim = exchange->attrs<AllToAllAttrs>().dimensions->value;
+  plan.is_moved = !moved.moves.empty();
   for (const Instruction* move : moved.moves) {
     if (plan.exchanged_dim >= 0) plan.exchanged_dim = DimBefore(*move, plan.exchanged_dim);
   }
