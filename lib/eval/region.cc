@@ -1,8 +1,8 @@
 #include "lib/eval/region.h"
 
-#include <algorithm>
 #include <cstring>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/eval/strided.h"
@@ -82,25 +82,10 @@ struct RegionProgram::Compiler {
     return {0};
   }
 
-  // In an order to compute it in: what nobody reads does not change how a region is run.
-  static std::vector<const Instruction*> Needed(const Computation& computation) {
-    absl::flat_hash_set<const Instruction*> read = {computation.root()};
-    std::vector<const Instruction*> needed;
-    const auto order = computation.PostOrder();
-    for (auto it = order.rbegin(); it != order.rend(); ++it) {
-      const Instruction* const inst = *it;
-      if (!read.contains(inst) && !inst->HasSideEffect()) continue;
-      needed.push_back(inst);
-      for (const Instruction* operand : inst->operands()) read.insert(operand);
-    }
-    std::reverse(needed.begin(), needed.end());
-    return needed;
-  }
-
   absl::StatusOr<Value> CompileComputation(const Computation& computation,
                                            const std::vector<Value>& parameters) {
     absl::flat_hash_map<const Instruction*, Value> values;
-    for (const Instruction* inst : Needed(computation)) {
+    for (const Instruction* inst : NeededInstructions(computation)) {
       if (!IsScalarTree(inst->shape())) return Fail();
       if (inst->opcode() == Opcode::kParameter) {
         values[inst] = parameters[static_cast<size_t>(inst->parameter_number())];
@@ -115,6 +100,20 @@ struct RegionProgram::Compiler {
     return values.at(computation.root());
   }
 };
+
+std::vector<const Instruction*> NeededInstructions(const Computation& region) {
+  absl::flat_hash_set<const Instruction*> read = {region.root()};
+  std::vector<const Instruction*> needed;
+  const auto order = region.PostOrder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Instruction* const inst = *it;
+    if (!read.contains(inst) && !inst->HasSideEffect()) continue;
+    needed.push_back(inst);
+    for (const Instruction* operand : inst->operands()) read.insert(operand);
+  }
+  absl::c_reverse(needed);
+  return needed;
+}
 
 absl::StatusOr<std::unique_ptr<RegionProgram>> RegionProgram::Compile(
     const Computation& computation) {

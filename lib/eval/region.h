@@ -14,6 +14,10 @@
 
 namespace hlo {
 
+// What its result needs, and what has effects, in an order to compute it in: the rest of a region
+// does not change how it is run.
+std::vector<const Instruction*> NeededInstructions(const Computation& region);
+
 class RegionProgram {
  public:
   static constexpr int64_t kLanes = 256;

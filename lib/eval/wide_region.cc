@@ -1,5 +1,8 @@
 #include "lib/eval/wide_region.h"
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/eval/region.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
 
@@ -18,9 +21,11 @@ bool IsScalarOf(const Instruction& instruction, ElementType type) {
   return instruction.shape().IsScalarOf(type);
 }
 
-// Everything in the region is a scalar of `type`, or a question about such.
-bool ComputesIn(const Computation& region, ElementType type) {
-  for (const Instruction* i : region.instructions()) {
+using Instructions = std::vector<const Instruction*>;
+
+// All of them are scalars of `type`, or questions about such.
+bool ComputeIn(const Instructions& instructions, ElementType type) {
+  for (const Instruction* i : instructions) {
     const Opcode opcode = i->opcode();
     const bool is_given = opcode == Opcode::kParameter || opcode == Opcode::kConstant;
     const bool is_operation = IsElementwise(opcode) && !kAboutTypes.Has(opcode);
@@ -30,13 +35,11 @@ bool ComputesIn(const Computation& region, ElementType type) {
   return true;
 }
 
-bool Rounds(const Computation& region) {
-  for (const Instruction* i : region.instructions()) {
-    if (IsFloat(i->shape().element_type()) && IsElementwise(i->opcode()) &&
-        !kNeverRounded.Has(i->opcode()))
-      return true;
-  }
-  return false;
+bool AnyRounds(const Instructions& instructions) {
+  return absl::c_any_of(instructions, [](const Instruction* i) {
+    return IsFloat(i->shape().element_type()) && IsElementwise(i->opcode()) &&
+           !kNeverRounded.Has(i->opcode());
+  });
 }
 
 }  // namespace
@@ -50,15 +53,23 @@ bool HasWideRegion(const Instruction& reduce) {
       reduce.operand(1)->shape().element_type() != type)
     return false;
   const Computation& region = *reduce.to_apply();
-  // Two parameters and one operation: accumulation.h has the word.
-  return region.instruction_count() > 3 && IsScalarOf(*region.root(), type) &&
-         ComputesIn(region, type) && Rounds(region);
+  const Instructions needed = NeededInstructions(region);
+  const auto is_parameter = [](const Instruction* i) { return i->opcode() == Opcode::kParameter; };
+  // One operation: accumulation.h has the word.
+  return absl::c_count_if(needed, is_parameter) + 1 < static_cast<int64_t>(needed.size()) &&
+         IsScalarOf(*region.root(), type) && ComputeIn(needed, type) && AnyRounds(needed);
 }
 
 Computation* AddWideRegion(Module& module, const Computation& region) {
   constexpr ElementType wide = ElementType::kF32;
   const ElementType narrow = region.root()->shape().element_type();
   Computation* copy = module.CloneComputation(region, ".wide", /*deep=*/false);
+  const Instructions needed = NeededInstructions(*copy);
+  const absl::flat_hash_set<const Instruction*> kept(needed.begin(), needed.end());
+  auto order = copy->PostOrder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (!kept.contains(*it) && (*it)->opcode() != Opcode::kParameter) copy->Remove(*it);
+  }
   for (Instruction* instruction : copy->instructions()) {
     if (!IsScalarOf(*instruction, narrow)) continue;
     if (instruction->IsConstant())

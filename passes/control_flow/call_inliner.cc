@@ -1,7 +1,6 @@
 #include "passes/control_flow/call_inliner.h"
 
 #include <algorithm>
-#include <map>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -10,6 +9,7 @@
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
 #include "passes/simplify/dce.h"
+#include "passes/util/call_metadata.h"
 #include "passes/util/caller_sharding.h"
 #include "passes/util/declared_sizes.h"
 #include "passes/util/frontend_attribute.h"
@@ -32,70 +32,15 @@ constexpr std::string_view kShardyBodies[] = {"shmap_body", "xla.sdy.manual_comp
 
 // ---- metadata ----
 
-// Appends to the module's stack frames: the frames of the callee on top of those of the call.
-class FrameJoiner {
- public:
-  FrameJoiner(StackFrames& frames, int32_t call_frame) : frames_(frames), call_frame_(call_frame) {}
-
-  // The frame that stands for `frame` called from the call's frame.
-  int32_t Join(int32_t frame) {
-    if (call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size())) return frame;
-    if (frame <= 0) return call_frame_;
-    // From the outermost frame inwards, so that parents exist; frames joined before are shared.
-    std::vector<int32_t> chain;
-    for (int32_t at = frame; at > 0; at = frames_.frames[static_cast<size_t>(at) - 1].parent_id) {
-      if (at == call_frame_ || chain.size() > frames_.frames.size())
-        return frame;  // already below the call, or a loop
-      chain.push_back(at);
-    }
-    int32_t parent = call_frame_;
-    for (size_t i = chain.size(); i-- > 0;) {
-      int32_t& joined = joined_[chain[i]];
-      if (joined == 0) {
-        frames_.frames.push_back(
-            {frames_.frames[static_cast<size_t>(chain[i]) - 1].location_id, parent});
-        joined = static_cast<int32_t>(frames_.frames.size());
-      }
-      parent = joined;
-    }
-    return parent;
-  }
-
- private:
-  StackFrames& frames_;
-  int32_t call_frame_;
-  std::map<int32_t, int32_t> joined_;
-};
-
-std::string_view WithoutSlashes(std::string_view name) {
-  if (name.starts_with('/')) name.remove_prefix(1);
-  if (name.ends_with('/')) name.remove_suffix(1);
-  return name;
-}
-
-// "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay, and so do
-// those that would become longer than XLA lets them be.
-void PrefixOpName(std::string_view prefix, SharedText& op_name) {
-  constexpr size_t kLongest = 1024;
-  if (prefix.ends_with('/')) prefix.remove_suffix(1);
-  const std::string_view inner = WithoutSlashes(op_name.view());
-  if (prefix.empty() || inner.starts_with(prefix) || prefix.size() + inner.size() >= kLongest)
-    return;
-  op_name = inner.empty() ? std::string(prefix) : fmt::format("{}/{}", prefix, inner);
-}
-
-// Of `inlined`, and of what runs in its loops and branches.
-void JoinMetadata(const Instruction& call, FrameJoiner& joiner, Instruction& inlined) {
-  const OpMetadata& outer = call.metadata();
-  if (outer.op_name.empty() && outer.stack_frame_id <= 0) return;
+// To `inlined`, and to what runs in its loops and branches.
+void PassOnMetadata(CallMetadata& metadata, Instruction& inlined) {
+  if (metadata.empty()) return;
   if (HasTrait(inlined.opcode(), kControlFlow) && inlined.opcode() != Opcode::kCall) {
     for (Computation* callee : inlined.calls()) {
-      for (Instruction* inner : callee->instructions()) JoinMetadata(call, joiner, *inner);
+      for (Instruction* inner : callee->instructions()) PassOnMetadata(metadata, *inner);
     }
   }
-  OpMetadata& metadata = inlined.mutable_extras().metadata;
-  PrefixOpName(outer.op_name.view(), metadata.op_name);
-  metadata.stack_frame_id = joiner.Join(metadata.stack_frame_id);
+  metadata.PassOn(inlined);
 }
 
 // Whether a fusion may hold it; constants and tuples it may.
@@ -188,7 +133,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Computation& computation = *call->parent();
   const Computation& callee = *call->call(0);
   const bool is_shared = callee.callers().size() > 1;
-  FrameJoiner joiner(call->module().config().stack_frames, call->metadata().stack_frame_id);
+  CallMetadata metadata(*call);
   const std::optional<std::string> original_call = OriginalCall(*call);
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   copies.reserve(static_cast<size_t>(callee.instruction_count()));
@@ -224,7 +169,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
       for (Instruction* predecessor : call->control_predecessors())
         copy->AddControlPredecessor(predecessor);
     }
-    if (options.propagate_metadata) JoinMetadata(*call, joiner, *copy);
+    if (options.propagate_metadata) PassOnMetadata(metadata, *copy);
     if (options.prefix_origins) {
       if (!original_call) SetOrigin(copy, nullptr);
       if (original_call && !original_call->empty()) PrefixOrigin(copy, *original_call);

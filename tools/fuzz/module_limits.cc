@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "lib/analysis/device_groups.h"
@@ -372,9 +373,11 @@ bool CombinesInOtherTypes(const Module& module) {
     if (!HasTrait(instruction.opcode(), kCollective) || instruction.call_count() != 1 ||
         instruction.operand_count() == 0 || instruction.call(0)->parameter_count() == 0)
       return false;
-    const Shape given = instruction.operand(0)->shape();
     const Shape taken = instruction.call(0)->parameter(0)->shape();
-    return given.IsArray() && taken.IsArray() && given.element_type() != taken.element_type();
+    return absl::c_any_of(instruction.operands(), [&](const Instruction* operand) {
+      const Shape given = operand->shape();
+      return given.IsArray() && taken.IsArray() && given.element_type() != taken.element_type();
+    });
   });
 }
 
