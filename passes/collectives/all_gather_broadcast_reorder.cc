@@ -23,8 +23,10 @@ Instruction* RepeatingOperand(const Instruction& gather) {
 // The all-gather of `x` along `dimension` by the devices of `gather`, to `size` elements there.
 Instruction* GatherInstead(const Instruction& gather, Instruction* x, int64_t dimension,
                            int64_t size) {
-  Instruction* smaller =
-      gather.parent()->AddClone(gather, x->shape().WithDim(static_cast<int>(dimension), size), {x});
+  const Shape shape = x->shape()
+                          .WithElementType(gather.shape().element_type())
+                          .WithDim(static_cast<int>(dimension), size);
+  Instruction* smaller = gather.parent()->AddClone(gather, shape, {x});
   AllGatherAttrs attrs = gather.attrs<AllGatherAttrs>();
   attrs.dimensions.value = dimension;
   if (attrs.channel_id) attrs.channel_id = NextChannelId(gather.module());

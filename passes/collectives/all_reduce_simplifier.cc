@@ -114,6 +114,8 @@ absl::StatusOr<bool> AllReduceSimplifier::Run(Module& module, PassContext& conte
     if (!Compatible(now.operand->shape(), known.collective->shape())) continue;  // wider sums
     // The operand would take them over, which may be needed before what they wait for.
     if (known.collective->has_control_edges()) continue;
+    // An asynchronous body holds one operation.
+    if (known.times != 1 && IsAsyncBody(*known.collective->parent())) continue;
     const uint32_t first_new = module.id_limit();
     context.Passed(*known.collective, "`{}` is known to be its result", now.operand->name());
     ReplaceKeepingExtras(known.collective, Multiplied(now, context), first_new);

@@ -90,6 +90,10 @@ class Block {
       for (Instruction* operand : member->operands()) operands.push_back(Inside(operand, given, b));
       Instruction* const copy = callee_->AddClone(*member, member->shape(), operands);
       copy->set_loc(member->loc());
+      // A fusion that stays outside, too, keeps its body to itself.
+      if (copy->IsFusion() && IsReadOutside(*member))
+        copy->SetCall(0, module.CloneComputation(*member->fused_computation(), ".clone",
+                                                 /*deep=*/false));
       inside_[member] = copy;
     }
     std::vector<Instruction*> results;

@@ -214,8 +214,9 @@ absl::Status Partitioner::Visit(Instruction& old) {
   RETURN_IF_ERROR(status_);
   RETURN_IF_ERROR(code_.status());
   NoteOrigin(old, parts, first_new);
-  // Parameters, which are visited first, wait for nothing.
-  if (old.opcode() != Opcode::kParameter) {
+  // Parameters, which are visited first, wait for nothing, and neither does what was there before,
+  // which a marker may stand for: what it would wait for may read it.
+  if (old.opcode() != Opcode::kParameter && parts.value->id() >= first_new) {
     for (const Instruction* before : old.control_predecessors()) {
       Instruction* first = parts_.at(before).value;
       if (first != parts.value && first->opcode() != Opcode::kParameter)
