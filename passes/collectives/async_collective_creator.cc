@@ -70,16 +70,15 @@ absl::Status Split(Instruction* collective, bool generic) {
   const Opcode start_opcode = is_wrapped ? Opcode::kAsyncStart : pair->start;
   const Opcode done_opcode = is_wrapped ? Opcode::kAsyncDone : pair->done;
   AsyncAttrs wrapped;
-  const AttrsPtr done_attrs = AttrsPtr::Make(AsyncAttrs(wrapped));
   wrapped.output_to_operand_aliasing = OverwrittenBy(*collective);
   const AttrsPtr attrs = is_wrapped ? AttrsPtr::Make(std::move(wrapped)) : collective->attrs_ptr();
   const std::vector<Computation*> calls =
       is_wrapped ? std::vector<Computation*>{AsyncComputationOf(*collective)} : collective->calls();
   Instruction* const start = b.OpWithShape(start_opcode, StartShape(*collective, start_opcode),
                                            collective->operand_vector(), attrs, calls);
-  Instruction* const done =
-      is_wrapped ? b.OpWithShape(done_opcode, collective->shape(), {start}, done_attrs)
-                 : b.OpWithShape(done_opcode, collective->shape(), {start});
+  Instruction* const done = is_wrapped ? b.OpWithShape(done_opcode, collective->shape(), {start},
+                                                       AttrsPtr::Make(AsyncAttrs{}))
+                                       : b.OpWithShape(done_opcode, collective->shape(), {start});
   RETURN_IF_ERROR(b.status());
   for (Instruction* const half : {start, done}) PassOnBackendConfig(*collective, half);
   ReplaceByPair(collective, start, done, first_new);

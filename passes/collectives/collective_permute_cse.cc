@@ -28,8 +28,8 @@ bool SendsSliceOf(const Instruction& permute, const Instruction* array) {
 
 // Lets `large` no longer wait for `small`, or for what does; false where it needs its result.
 bool FreeFrom(const Instruction* small, Instruction* large) {
-  if (!Reachability(*large->parent()).DependsOn(large, small)) return true;
   const Reachability before(*large->parent());
+  if (!before.DependsOn(large, small)) return true;
   const auto predecessors = large->control_predecessors();
   for (Instruction* predecessor :
        std::vector<Instruction*>(predecessors.begin(), predecessors.end())) {

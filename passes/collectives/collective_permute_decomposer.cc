@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/reachability.h"
+#include "lib/ir/send_recv_pairs.h"
 #include "passes/rewrite.h"
 #include "passes/util/frontend_attribute.h"
 
@@ -13,8 +14,6 @@ namespace hlo {
 namespace {
 
 using Groups = std::vector<std::vector<int64_t>>;
-
-constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs";
 
 const DevicePairs& PairsOf(const Instruction& permute) {
   return permute.attrs<CollectivePermuteAttrs>().source_target_pairs;
@@ -57,17 +56,11 @@ bool SendsStateOfLoop(const Instruction& permute) {
 
 // The pairs of devices that a send or recv notes.
 Groups NotedPairs(const Instruction& transfer) {
+  const std::optional<SendRecvPairs> noted =
+      ParseSendRecvPairs(FrontendAttribute(transfer, kSendRecvPairsAttribute));
   Groups pairs;
-  std::vector<int64_t> ids;
-  int64_t id = -1;
-  for (const char c : FrontendAttribute(transfer, kPairsAttribute)) {
-    if (c >= '0' && c <= '9') {
-      id = std::max<int64_t>(id, 0) * 10 + (c - '0');
-    } else if (id >= 0) {
-      ids.push_back(std::exchange(id, -1));
-    }
-  }
-  for (size_t i = 0; i + 1 < ids.size(); i += 2) pairs.push_back({ids[i], ids[i + 1]});
+  for (const auto& [source, target] : noted.value_or(SendRecvPairs()))
+    pairs.push_back({source, target});
   return pairs;
 }
 
@@ -248,7 +241,7 @@ class Decomposer {
     auto& attributes = half->mutable_extras().frontend_attributes;
     if (with_pairs) {
       if (permute.extras() != nullptr) attributes = permute.extras()->frontend_attributes;
-      attributes[std::string(kPairsAttribute)] = PairsText(PairsOf(permute));
+      attributes[std::string(kSendRecvPairsAttribute)] = PairsText(PairsOf(permute));
     }
     if (&permute == first_) attributes["_xla_send_recv_pipeline"] = "0";
     if (&permute == second_) attributes["_xla_send_recv_pipeline"] = "1";

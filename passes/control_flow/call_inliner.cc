@@ -16,6 +16,7 @@
 #include "passes/util/growth_limit.h"
 #include "passes/util/layout_copy.h"
 #include "passes/util/origins.h"
+#include "passes/util/own_body.h"
 
 namespace hlo {
 namespace {
@@ -160,9 +161,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
     for (Instruction* operand : original->operands()) operands.push_back(copies[operand]);
     Instruction* copy = computation.AddClone(*original, original->shape(), operands);
     // The fusion that stays behind keeps its body to itself.
-    if (original->IsFusion() && is_shared)
-      copy->SetCall(0, computation.module().CloneComputation(*original->fused_computation(),
-                                                             ".clone", /*deep=*/false));
+    if (original->IsFusion() && is_shared) TakeOwnBody(copy);
     for (Instruction* predecessor : original->control_predecessors())
       copy->AddControlPredecessor(copies[predecessor]);
     if (options.everything_waits || original->is_root()) {

@@ -11,6 +11,7 @@
 #include "lib/ir/name_uniquer.h"
 #include "lib/support/decision.h"
 #include "passes/util/frontend_attribute.h"
+#include "passes/util/own_body.h"
 
 namespace hlo {
 namespace {
@@ -91,9 +92,7 @@ class Block {
       Instruction* const copy = callee_->AddClone(*member, member->shape(), operands);
       copy->set_loc(member->loc());
       // A fusion that stays outside, too, keeps its body to itself.
-      if (copy->IsFusion() && IsReadOutside(*member))
-        copy->SetCall(0, module.CloneComputation(*member->fused_computation(), ".clone",
-                                                 /*deep=*/false));
+      if (copy->IsFusion() && IsReadOutside(*member)) TakeOwnBody(copy);
       inside_[member] = copy;
     }
     std::vector<Instruction*> results;

@@ -1,7 +1,7 @@
 #include "passes/control_flow/loop_copies.h"
 
-#include "absl/container/flat_hash_set.h"
 #include "lib/ops/opcode_groups.h"
+#include "passes/util/calls_opcode.h"
 #include "passes/util/channels.h"
 #include "passes/util/origins.h"
 
@@ -20,23 +20,6 @@ std::string WithSuffix(std::string_view name, std::string_view suffix) {
   for (size_t i = 0; i < digits.size(); ++i)
     number = (i == 0 ? 0 : number * 10) + (digits[i] - '0');
   return fmt::format("{}{}", name.substr(0, at + suffix.size()), number + 1);
-}
-
-// Whether `computation`, or what it calls, sends or receives.
-bool SendsOrReceives(const Computation& computation) {
-  absl::flat_hash_set<const Computation*> seen = {&computation};
-  std::vector<const Computation*> pending = {&computation};
-  while (!pending.empty()) {
-    const Computation& top = *pending.back();
-    pending.pop_back();
-    for (const Instruction* instruction : top.instructions()) {
-      if (kSendRecvOps.Has(instruction->opcode())) return true;
-      for (const Computation* callee : instruction->calls()) {
-        if (seen.insert(callee).second) pending.push_back(callee);
-      }
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -120,7 +103,7 @@ bool MayCopyIterations(const Instruction& loop) {
   const std::vector<Instruction*> condition = loop.while_condition()->instruction_vector();
   const bool has_effects = absl::c_any_of(
       condition, [](const Instruction* instruction) { return instruction->HasSideEffect(); });
-  return !has_effects && !SendsOrReceives(*loop.while_body());
+  return !has_effects && !CallsOpcode(loop, kSendRecvOps);
 }
 
 }  // namespace hlo

@@ -14,6 +14,7 @@
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/loop_state.h"
 #include "passes/util/origins.h"
+#include "passes/util/own_body.h"
 
 namespace hlo {
 namespace {
@@ -170,9 +171,7 @@ class LoopHoister {
     } else if (!loop) {
       SetOrigin(copy, nullptr);
     }
-    if (original.IsFusion())
-      copy->SetCall(0, loop_->module().CloneComputation(*original.fused_computation(), ".clone",
-                                                        /*deep=*/false));
+    if (original.IsFusion()) TakeOwnBody(copy);
     return copy;
   }
 

@@ -14,33 +14,13 @@
 #include "lib/ops/opcode_set.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/simplify/dce.h"
+#include "passes/util/calls_opcode.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/loop_dependencies.h"
 #include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
-
-// Whether what `loop` calls, directly or not, holds one of `opcodes`.
-bool CallsOpcode(const Instruction& loop, const OpcodeSet& opcodes) {
-  absl::flat_hash_set<const Computation*> seen;
-  std::vector<const Computation*> pending;
-  const auto call = [&](const Instruction& caller) {
-    for (const Computation* callee : caller.calls()) {
-      if (seen.insert(callee).second) pending.push_back(callee);
-    }
-  };
-  call(loop);
-  while (!pending.empty()) {
-    const Computation* computation = pending.back();
-    pending.pop_back();
-    for (const Instruction* instruction : computation->instructions()) {
-      if (opcodes.Has(instruction->opcode())) return true;
-      call(*instruction);
-    }
-  }
-  return false;
-}
 
 // Whether a frontend attribute asks for the state of `loop` to stay as it is.
 bool KeepsState(const Instruction& loop) {

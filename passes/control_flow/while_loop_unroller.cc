@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/eval/evaluator.h"
+#include "lib/analysis/trip_count.h"
 #include "lib/ir/any_instruction.h"
 #include "lib/ir/custom_call.h"
 #include "passes/control_flow/flatten_call_graph.h"
@@ -80,25 +80,6 @@ void CopyStep(const Instruction& step, const UnrollPlan& planned, Instruction* s
   copies[&step] = after;
 }
 
-// What is computed of constants alone, by few operations.
-std::optional<Literal> ConstantValue(const Instruction& value, int depth = 0) {
-  constexpr int kDeepest = 10;
-  if (value.IsConstant() && !value.literal().is_elided()) return value.literal();
-  if (depth == kDeepest || value.operand_count() == 0 || value.HasSideEffect() ||
-      !value.shape().IsArray() || value.opcode() == Opcode::kParameter)
-    return std::nullopt;
-  std::vector<Literal> operands;
-  for (const Instruction* operand : value.operands()) {
-    std::optional<Literal> known = ConstantValue(*operand, depth + 1);
-    if (!known) return std::nullopt;
-    operands.push_back(*std::move(known));
-  }
-  Evaluator evaluator;
-  absl::StatusOr<Literal> literal = evaluator.EvaluateInstruction(value, operands);
-  if (!literal.ok()) return std::nullopt;
-  return *std::move(literal);
-}
-
 // custom-call(t, i), "DynamicGte"        =>  get-tuple-element(t), index=i
 // custom-call(t, x, i), "DynamicTuple"   =>  tuple(gte(t, 0), …, x, …)      x is element i
 // Other calls, and such of an index that nobody knows, are returned as they are.
@@ -108,11 +89,9 @@ Instruction* WithKnownElement(Instruction* call) {
   if (!is_read && !is_update) return call;
   Instruction* const tuple = call->operand(0);
   const Instruction& index = *call->operand(call->operand_count() - 1);
-  const std::optional<Literal> value = ConstantValue(index);
-  if (!value || !tuple->shape().IsTuple() || !index.shape().IsEffectiveScalar() ||
-      !IsInteger(index.shape().element_type()))
-    return call;
-  const int64_t at = value->GetInt();
+  const std::optional<int64_t> known_index = KnownInteger(index);
+  if (!known_index || !tuple->shape().IsTuple()) return call;
+  const int64_t at = *known_index;
   const int count = tuple->shape().element_count_of_tuple();
   const Shape shape = is_read ? call->shape() : call->operand(1)->shape();
   if (at < 0 || at >= count || tuple->shape().element(static_cast<int>(at)) != shape ||

@@ -5,6 +5,7 @@
 #include "lib/ir/builder.h"
 #include "passes/fusion/fuse.h"
 #include "passes/gpu/shared_kernels.h"
+#include "passes/util/own_body.h"
 
 namespace hlo {
 namespace {
@@ -146,8 +147,7 @@ bool AreBetterFilledAgain(const Instruction& fusion, const std::vector<Instructi
 void FillAgain(const Instruction& fusion, Instruction* copy) {
   Computation& computation = *fusion.parent();
   Instruction* const fill = computation.AddClone(fusion, fusion.shape(), {});
-  fill->SetCall(0, fusion.module().CloneComputation(*fusion.fused_computation(), ".clone",
-                                                    /*deep=*/false));
+  TakeOwnBody(fill);
   fusion.module().Rename(fill, fmt::format("{}.rematerialized", fusion.name()));
   computation.Replace(copy, fill);
 }

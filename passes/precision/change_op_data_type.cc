@@ -7,6 +7,7 @@
 #include "lib/ops/opcode_set.h"
 #include "lib/support/strings.h"
 #include "passes/rewrite.h"
+#include "passes/util/composite.h"
 
 namespace hlo {
 namespace {
@@ -31,13 +32,6 @@ bool KeepsItsType(const Instruction& instruction) {
   return kNotOfItsType.Has(instruction.opcode()) || !instruction.shape().IsArray() ||
          instruction.shape().has_dynamic_dims() || instruction.call_count() > 0 ||
          instruction.HasSideEffect();
-}
-
-// A composite operation is known by its name, what it calls only says what it means.
-bool IsComposite(const Computation& computation) {
-  return absl::c_any_of(computation.callers(), [](const CallSite& site) {
-    return site.caller->opcode() == Opcode::kCall && site.caller->attrs<CallAttrs>().is_composite;
-  });
 }
 
 absl::Status Compute(Instruction* instruction, ElementType type, PassContext& context) {
@@ -71,7 +65,7 @@ absl::StatusOr<bool> ChangeOpDataType::Run(Module& module, PassContext& context)
   const bool takes_all = options_.opcodes.empty();
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    if ((!takes_all && !computation->MayHoldAny(opcodes)) || IsComposite(*computation) ||
+    if ((!takes_all && !computation->MayHoldAny(opcodes)) || IsCompositeBody(*computation) ||
         IsAsyncBody(*computation))
       continue;
     for (Instruction* instruction : computation->PostOrder()) {

@@ -236,46 +236,46 @@ void OverlapGraph::AddReceivesAfterLoops() {
   }
 }
 
-void OverlapGraph::FindDepths() {
+// Visits all nodes, each after those that `needed` has edges to; `next` has the same edges from
+// their other ends.
+template <class Needed, class Next, class Visit>
+static void VisitInOrder(std::vector<OverlapNode>& nodes, const Needed& needed, const Next& next,
+                         const Visit& visit) {
   std::vector<size_t> missing;
-  std::vector<uint32_t> ready;
-  for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    missing.push_back(Earlier(nodes_[i]).size());
-    if (missing.back() == 0) ready.push_back(i);
+  std::vector<OverlapNode*> ready;
+  for (OverlapNode& node : nodes) {
+    missing.push_back(needed(node).size());
+    if (missing.back() == 0) ready.push_back(&node);
   }
   while (!ready.empty()) {
-    OverlapNode& node = nodes_[ready.back()];
+    OverlapNode& node = *ready.back();
     ready.pop_back();
-    for (const OverlapEdge& edge : Earlier(node)) {
-      const OverlapNode& earlier = nodes_[edge.to];
-      node.async_depth =
-          std::max(node.async_depth, earlier.async_depth + (node.is_done ? edge.latency : 0));
-      node.depth = std::max(node.depth, earlier.depth + 1);
-    }
-    for (const OverlapEdge& edge : Later(node)) {
-      if (--missing[edge.to] == 0) ready.push_back(edge.to);
+    for (const OverlapEdge& edge : needed(node)) visit(node, edge, nodes[edge.to]);
+    for (const OverlapEdge& edge : next(node)) {
+      if (--missing[edge.to] == 0) ready.push_back(&nodes[edge.to]);
     }
   }
 }
 
+void OverlapGraph::FindDepths() {
+  const auto deepen = [](OverlapNode& node, const OverlapEdge& edge, const OverlapNode& earlier) {
+    node.async_depth =
+        std::max(node.async_depth, earlier.async_depth + (node.is_done ? edge.latency : 0));
+    node.depth = std::max(node.depth, earlier.depth + 1);
+  };
+  VisitInOrder(
+      nodes_, [this](const OverlapNode& node) -> auto& { return Earlier(node); },
+      [this](const OverlapNode& node) -> auto& { return Later(node); }, deepen);
+}
+
 void OverlapGraph::FindHeights() {
-  std::vector<size_t> missing;
-  std::vector<uint32_t> ready;
-  for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    missing.push_back(Later(nodes_[i]).size());
-    if (missing.back() == 0) ready.push_back(i);
-  }
-  while (!ready.empty()) {
-    OverlapNode& node = nodes_[ready.back()];
-    ready.pop_back();
-    for (const OverlapEdge& edge : Later(node)) {
-      node.async_height = std::max(
-          node.async_height, nodes_[edge.to].async_height + (node.is_start ? edge.latency : 0));
-    }
-    for (const OverlapEdge& edge : Earlier(node)) {
-      if (--missing[edge.to] == 0) ready.push_back(edge.to);
-    }
-  }
+  const auto raise = [](OverlapNode& node, const OverlapEdge& edge, const OverlapNode& later) {
+    node.async_height =
+        std::max(node.async_height, later.async_height + (node.is_start ? edge.latency : 0));
+  };
+  VisitInOrder(
+      nodes_, [this](const OverlapNode& node) -> auto& { return Later(node); },
+      [this](const OverlapNode& node) -> auto& { return Earlier(node); }, raise);
 }
 
 void OverlapGraph::CountUnlocks(uint32_t number) {
